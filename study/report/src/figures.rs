@@ -157,9 +157,13 @@ fn cells(value: &Value, labels: &[String]) -> [Cell; 8] {
             .position(|label| *label == value.transport)
             .unwrap_or(0),
     };
-    let measured = Cell::Number {
-        value: value.mean,
-        half_width: half_width(value),
+    let measured = if value.is_unmeasured_claim() {
+        Cell::Empty
+    } else {
+        Cell::Number {
+            value: value.mean,
+            half_width: half_width(value),
+        }
     };
     let band = value.band_low.zip(value.band_high);
     [
@@ -197,8 +201,9 @@ fn blocks(values: &[&Value], x: Option<&Axis>, labels: &[String]) -> Vec<Block> 
 }
 
 fn measured(value: &Value) -> Option<Point> {
+    let x = value.x.filter(|_| !value.is_unmeasured_claim())?;
     Some(Point {
-        x: value.x?,
+        x,
         y: value.mean,
         interval: value.ci_low.zip(value.ci_high),
     })

@@ -33,15 +33,14 @@ pub(super) fn before(value: &Value) -> Option<&str> {
 ///
 /// A difference is that of the first transport's value to the other's on the same network, in
 /// percent of the other's; in the unit of the quantity, if not all values are above zero, which for a
-/// quantity in percent is [`POINTS`]. Its band is the side of zero on which the paper has it. A trend
-/// is the same for one transport at two successive points of its curve.
+/// quantity in percent is [`POINTS`]. Its band is the side of zero on which the paper has it; it has none
+/// where the paper has a percentage and there is no ratio. A trend is the same for one transport at two
+/// successive points of its curve. What no network has both of is a claim with no networks.
 pub(super) fn measure(expectations: &Expectations, observed: &Observed) -> Vec<Value> {
     let claims = expectations.claims().iter().flat_map(Compared::of_claim);
     let trends = expectations.trends().iter().flat_map(Compared::of_trend);
     let compared = claims.chain(trends);
-    compared
-        .filter_map(|compared| compared.value(observed))
-        .collect()
+    compared.map(|compared| compared.value(observed)).collect()
 }
 
 /// Two things that a paper compares.
@@ -91,13 +90,14 @@ impl<'a> Compared<'a> {
         })
     }
 
-    fn value(self, observed: &Observed) -> Option<Value> {
+    fn value(self, observed: &Observed) -> Value {
         let pairs = observed.pairs(self.quantity, self.places);
-        let difference = PairedDifference::of(&pairs.others, &pairs.firsts)?;
-        let (unit, mean, ends) = match difference.percent {
-            Some(percent) => ("%", percent.mean, percent.ends),
-            None => {
-                let absolute = difference.absolute;
+        let difference = PairedDifference::of(&pairs.others, &pairs.firsts);
+        let absolute = difference.map(|it| it.absolute);
+        let percent = difference.and_then(|it| it.percent);
+        let (unit, mean, ends) = match (absolute, percent) {
+            (_, Some(percent)) => ("%", percent.mean, percent.ends),
+            (Some(absolute), None) => {
                 let unit = if pairs.unit == "%" {
                     POINTS
                 } else {
@@ -105,15 +105,16 @@ impl<'a> Compared<'a> {
                 };
                 (unit, absolute.mean, absolute.low().zip(absolute.high()))
             }
+            (None, None) => ("%", 0.0, None),
         };
-        let [band_low, band_high] = self.is.band(difference.percent.is_some());
-        Some(Value {
+        let [band_low, band_high] = self.is.band(unit == "%");
+        Value {
             figure: self.figure.to_owned(),
             quantity: self.name,
             unit: unit.to_owned(),
             transport: self.transport,
             x: self.places[0].x,
-            n: difference.absolute.n as u64,
+            n: absolute.map_or(0, |it| it.n as u64),
             mean,
             ci_low: ends.map(|(low, _)| low),
             ci_high: ends.map(|(_, high)| high),
@@ -122,7 +123,7 @@ impl<'a> Compared<'a> {
             band_high,
             verdict: Verdict::NotJudged,
             wanted: None,
-        })
+        }
     }
 }
 
@@ -203,6 +204,41 @@ mod tests {
         let mut observed = observed(&[(11.0, 10.0), (11.0, 10.1), (11.0, 9.9)]);
         observed.add("a", 9, None, Measured::new("rate", "kB/s", 1e6));
         assert_eq!(tested(&claim("higher"), &observed)[0].n, 3);
+    }
+
+    #[test]
+    fn a_claim_that_no_network_tells_of_is_undecided_and_stays_in_its_family() {
+        let mut apart = Observed::default();
+        apart.add("a", 1, None, Measured::new("rate", "kB/s", 10.0));
+        apart.add("b", 2, None, Measured::new("rate", "kB/s", 20.0));
+        for observed in [apart, Observed::default()] {
+            let values = tested(&claim("higher"), &observed);
+            assert_eq!(values.len(), 1);
+            let claim = &values[0];
+            assert_eq!((claim.n, claim.mean, claim.ci_low), (0, 0.0, None));
+            assert_eq!((claim.band_low, claim.band_high), (Some(0.0), None));
+            assert_eq!((claim.verdict, claim.wanted), (Verdict::Undecided, None));
+            assert!(claim.is_unmeasured_claim());
+        }
+        let rising = expectations(
+            "[[trends]]\nfigure = 'figure'\nquantity = 'rate'\ntransports = ['a']\n\
+             x = [1, 2, 4]\nis = 'higher'",
+        );
+        assert_eq!(tested(&rising, &Observed::default()).len(), 2);
+    }
+
+    #[test]
+    fn a_percentage_is_undecided_where_there_is_no_ratio() {
+        let zero = observed(&[(0.0, 0.0), (0.0, 0.0), (5.0, 5.0)]);
+        for is in ["{ within = 2 }", "{ not-below = 2 }"] {
+            let claim = expectations(&format!(
+                "[[claims]]\nfigure = 'figure'\nquantity = 'rate'\nfirst = 'a'\nfrom = ['b']\nis = {is}"
+            ));
+            let claim = &tested(&claim, &zero)[0];
+            assert_eq!((claim.unit.as_str(), claim.n), ("kB/s", 3));
+            assert_eq!((claim.band_low, claim.band_high), (None, None));
+            assert_eq!((claim.verdict, claim.wanted), (Verdict::Undecided, None));
+        }
     }
 
     #[test]

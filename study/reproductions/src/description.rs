@@ -108,7 +108,8 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    /// The band of a difference, in percent or in the quantity's own unit.
+    /// The band of a difference, in percent or in the quantity's own unit, in which a percentage has
+    /// none.
     pub(super) const fn band(self, in_percent: bool) -> [Option<f64>; 2] {
         match self {
             Self::Lower => [None, Some(0.0)],

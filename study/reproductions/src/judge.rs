@@ -19,7 +19,7 @@ const NOTHING: f64 = 1.0;
 /// A value is reproduced if its whole 95 % interval lies in its band, not reproduced if all of it
 /// lies outside, and undecided if it lies across an end of the band or there is none. A claim is a
 /// value whose band says in which direction two things differ, or how little; the claims are a
-/// family ([`holm`]).
+/// family ([`holm`]). A claim without a band or without an interval is undecided, and one of the family.
 pub fn judge(values: &mut [Value]) {
     for value in values.iter_mut() {
         value.verdict = in_band(value);
@@ -32,7 +32,7 @@ pub fn judge(values: &mut [Value]) {
 }
 
 fn in_band(value: &Value) -> Verdict {
-    if value.band_low.is_none() && value.band_high.is_none() {
+    if value.band_low.is_none() && value.band_high.is_none() && !value.is_claim() {
         return Verdict::NotJudged;
     }
     let Some((low, high)) = value.ci_low.zip(value.ci_high) else {
@@ -60,9 +60,8 @@ fn ends(value: &Value) -> [f64; 2] {
 /// said to hold and does not, or is said not to hold and does. Both are told at the same end, so that
 /// no claim can be both.
 fn judge_claims(values: &mut [Value]) {
-    let is_judged = |value: &Value| value.verdict != Verdict::NotJudged;
-    let claims = |value: &&mut Value| value.is_claim() && is_judged(value);
-    let mut claims: Vec<&mut Value> = values.iter_mut().filter(claims).collect();
+    let claims = values.iter_mut().filter(|value| value.is_claim());
+    let mut claims: Vec<&mut Value> = claims.collect();
     let evidence: Vec<_> = claims.iter().map(|value| Evidence::of(value)).collect();
     let p = |of: fn(&Evidence) -> f64| -> Vec<f64> {
         let p = evidence.iter();
@@ -89,7 +88,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// `None` without an interval.
+    /// `None` without an interval or without a band.
     fn of(claim: &Value) -> Option<Self> {
         let scale = Scale::of(claim);
         let estimate = scale.estimate(claim)?;
@@ -110,13 +109,11 @@ impl Evidence {
                     fails: higher,
                 }
             }
-            (None, high) => {
-                let high = high.unwrap_or(f64::INFINITY);
-                Self {
-                    holds: above(high),
-                    fails: below(high),
-                }
-            }
+            (None, Some(high)) => Self {
+                holds: above(high),
+                fails: below(high),
+            },
+            (None, None) => return None,
         })
     }
 }

@@ -10,7 +10,7 @@ use hopflow_stats::Mean;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::claims;
-use crate::description::Curve as Expected;
+use crate::description::{Curve as Expected, Precision};
 use crate::judge::judge;
 use crate::observed::{Curve, Observed, Series};
 use crate::{Computation, Description, Expectations, Experiment, Measured, Method, Part, Sweep};
@@ -232,24 +232,7 @@ impl Reproduction {
     /// How many networks would make the claims' differences as precise as the experiment wants
     /// them, if more than there are.
     pub fn networks_wanted(&self, values: &[Value]) -> Option<u32> {
-        let precision = self.description().precision?;
-        let differences = values.iter().filter(|value| claims::pair(value).is_some());
-        let (widest, networks) = differences
-            .filter_map(|value| Some(((value.ci_high? - value.ci_low?) / 2.0, value.n)))
-            .fold((0.0_f64, 0), |(width, n), (w, of)| {
-                (width.max(w), n.max(of))
-            });
-        let networks = networks as u32;
-        if widest <= precision.half_width || networks >= precision.most {
-            return None;
-        }
-        // The width falls with the square root of the number.
-        let needed = (f64::from(networks) * (widest / precision.half_width).powi(2)).ceil() as u32;
-        Some(
-            needed
-                .clamp(networks + 5, precision.most.max(networks + 5))
-                .min(precision.most),
-        )
+        networks_for(self.description().precision?, values)
     }
 
     /// The hash of the results, the same on every machine: of the runs, or of the computed values.
@@ -257,12 +240,13 @@ impl Reproduction {
         if matches!(self.plan, Plan::Simulated { .. }) {
             return finished.results;
         }
+        let measured = values.iter().filter(|value| !value.is_unmeasured_claim());
         let line = |value: &Value| {
             let bits = |number: f64| format!("{:016x}", number.to_bits());
             let (x, mean) = (value.x.map_or(String::new(), bits), bits(value.mean));
             [value.quantity.clone(), value.transport.clone(), x, mean]
         };
-        let texts: Vec<String> = values.iter().flat_map(line).collect();
+        let texts: Vec<String> = measured.flat_map(line).collect();
         Fingerprint::of(&texts.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
@@ -327,6 +311,26 @@ impl Reproduction {
             wanted: None,
         })
     }
+}
+
+/// How many networks would make differences in percent so precise, if more than there are.
+fn networks_for(precision: Precision, values: &[Value]) -> Option<u32> {
+    let differences = || values.iter().filter(|value| claims::pair(value).is_some());
+    let networks = differences().map(|value| value.n).max()? as u32;
+    let in_percent = differences().filter(|value| value.unit == "%");
+    let widest = in_percent
+        .filter_map(|value| Some((value.ci_high? - value.ci_low?) / 2.0))
+        .fold(0.0_f64, f64::max);
+    if widest <= precision.half_width || networks >= precision.most {
+        return None;
+    }
+    // The width falls with the square root of the number.
+    let needed = (f64::from(networks) * (widest / precision.half_width).powi(2)).ceil() as u32;
+    Some(
+        needed
+            .clamp(networks + 5, precision.most.max(networks + 5))
+            .min(precision.most),
+    )
 }
 
 /// What the paper has a value of, and no run: it must not pass because there is nothing to judge.
@@ -440,6 +444,35 @@ mod tests {
         let mine = Scenario::with_values(text, "", &[change]).unwrap();
         assert_eq!(recorded(&mine), Some(Some(PathBuf::from("/of/mine.dat"))));
         assert_eq!(recorded(&mine.replace("duration", "span")), None);
+    }
+
+    #[test]
+    fn a_precision_in_percent_asks_nothing_of_other_units() {
+        let difference = |unit: &str, half: f64| Value {
+            figure: "f".to_owned(),
+            quantity: "rate: difference".to_owned(),
+            unit: unit.to_owned(),
+            transport: "a vs b".to_owned(),
+            x: None,
+            n: 20,
+            mean: 0.0,
+            ci_low: Some(-half),
+            ci_high: Some(half),
+            paper: None,
+            band_low: None,
+            band_high: Some(0.0),
+            verdict: Verdict::NotJudged,
+            wanted: None,
+        };
+        let precision = Precision {
+            half_width: 3.0,
+            most: 100,
+        };
+        let wanted = |values: &[Value]| networks_for(precision, values);
+        let wide = difference("kB/s", 900.0);
+        assert_eq!(wanted(&[]), None);
+        assert_eq!(wanted(&[wide.clone(), difference("%", 2.0)]), None);
+        assert_eq!(wanted(&[wide, difference("%", 6.0)]), Some(80));
     }
 
     #[test]

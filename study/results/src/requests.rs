@@ -9,7 +9,8 @@ use crate::rows::{Class, Download, FailCause, Failure, OpenRequest};
 ///
 /// What is open has lasted at least as long as it was seen. Left out, a transport that stops
 /// answering would look as good as its last answers. What was broken off because the circuit was
-/// closed never ends: a transport that closes the circuits of slow downloads must not look fast. Where
+/// closed never ends, and lasts from its request to the last that the tables tell of the run, as one
+/// does that hangs: a transport that closes the circuits of slow downloads must not look fast. Where
 /// the user left, which no transport has a part in, it has lasted at least until then.
 #[derive(Clone, Copy, Debug)]
 pub struct Requests<'a> {
@@ -29,8 +30,12 @@ impl Requests<'_> {
         let open = self.open.iter().filter(|it| wanted(it.circuit, it.class));
         let complete = complete.map(|it| Lasted::ended(it.ttfb_s));
         let open = open.map(|it| it.ttfb_s.map_or(Lasted::open(it.waited_s), Lasted::ended));
+        let end_s = self.end_s();
         let failed = self.failed(&wanted);
-        let failed = failed.map(|it| it.ttfb_s.map_or_else(|| broken_off(it), Lasted::ended));
+        let failed = failed.map(|it| {
+            it.ttfb_s
+                .map_or_else(|| broken_off(it, end_s), Lasted::ended)
+        });
         complete.chain(open).chain(failed).collect()
     }
 
@@ -47,9 +52,19 @@ impl Requests<'_> {
         let complete = complete.map(|it| (it.circuit, it.class, Lasted::ended(it.ttlb_s)));
         let open = self.open.iter();
         let open = open.map(|it| (it.circuit, it.class, Lasted::open(it.waited_s)));
+        let end_s = self.end_s();
         let failed = self.failed(|_, _| true);
-        let failed = failed.map(|it| (it.circuit, it.class, broken_off(it)));
+        let failed = failed.map(move |it| (it.circuit, it.class, broken_off(it, end_s)));
         complete.chain(open).chain(failed)
+    }
+
+    /// The last that the tables tell of the run, in seconds of simulated time: its end, if a download
+    /// was open then.
+    fn end_s(&self) -> f64 {
+        let complete = self.downloads.iter().map(|it| it.start_s + it.ttlb_s);
+        let open = self.open.iter().map(|it| it.start_s + it.waited_s);
+        let failed = self.failed.iter().map(|it| it.end_s);
+        complete.chain(open).chain(failed).fold(0.0, f64::max)
     }
 
     /// Those that were broken off and would have ended.
@@ -59,12 +74,11 @@ impl Requests<'_> {
     }
 }
 
-/// How long a download lasted that was broken off.
-fn broken_off(failure: &Failure) -> Lasted {
-    let seen = failure.end_s - failure.start_s;
+/// How long a download lasted that was broken off, in a run that ended at `end_s`.
+fn broken_off(failure: &Failure, end_s: f64) -> Lasted {
     match failure.cause {
-        FailCause::Left => Lasted::open(seen),
-        FailCause::Closed => Lasted::never(seen),
+        FailCause::Left => Lasted::open(failure.end_s - failure.start_s),
+        FailCause::Closed => Lasted::never(end_s - failure.start_s),
     }
 }
 
@@ -130,5 +144,22 @@ mod tests {
         let first = requests.first_bytes(any);
         assert_eq!(first, [never, Lasted::ended(0.5), open]);
         assert_eq!(requests.last_bytes(any), [never, never, open]);
+        // Another user waits until the run ends.
+        let waits = OpenRequest {
+            circuit: 1,
+            class: Class::Web,
+            request: 0,
+            start_s: 8.0,
+            waited_s: 52.0,
+            ttfb_s: None,
+            bytes: 0,
+        };
+        let longer = Requests {
+            open: &[waits],
+            ..requests
+        };
+        let never = Lasted::never(55.0);
+        let bulk = longer.last_bytes(|_, class| class == Class::Bulk);
+        assert_eq!(bulk, [never, never, open]);
     }
 }

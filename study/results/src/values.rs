@@ -82,6 +82,12 @@ impl Value {
         self.quantity.ends_with(Self::DIFFERENCE) || self.quantity.contains(Self::CHANGE)
     }
 
+    /// Whether it is a claim about two things that no network has both of: there is no difference, and
+    /// the mean says nothing.
+    pub fn is_unmeasured_claim(&self) -> bool {
+        self.n == 0 && self.is_claim()
+    }
+
     fn record(&self) -> Result<[String; 14], String> {
         let number = |name: &str, value: f64| {
             let text = value.is_finite().then(|| value.to_string());

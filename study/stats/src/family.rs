@@ -11,7 +11,12 @@
 /// ```
 pub fn holm(p: &[f64], level: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    // By itself `total_cmp` puts what is not a number first if its sign bit is set.
+    let is_nan = |place: usize| p[place].is_nan();
+    order.sort_by(|a, b| {
+        let numbers_first = is_nan(*a).cmp(&is_nan(*b));
+        numbers_first.then(p[*a].total_cmp(&p[*b]))
+    });
     let mut rejected = vec![false; p.len()];
     for (before, place) in order.into_iter().enumerate() {
         let left = (p.len() - before) as f64;
@@ -43,5 +48,6 @@ mod tests {
     #[test]
     fn what_is_not_a_number_is_not_rejected() {
         assert_eq!(holm(&[f64::NAN, 0.001], 0.05), [false, true]);
+        assert_eq!(holm(&[-f64::NAN, 0.001], 0.05), [false, true]);
     }
 }

@@ -35,7 +35,8 @@ impl Lasted {
         Self { time, end }
     }
 
-    /// A time that has no end, of which so much was seen.
+    /// A time that has no end. It is longer than all others; where a number is needed, it counts as
+    /// `time` at least.
     pub const fn never(time: f64) -> Self {
         let end = End::Never;
         Self { time, end }
@@ -132,14 +133,14 @@ impl Survival {
         Some(time_below + part * (time - time_below))
     }
 
-    /// The time within which a share `level` ended, or the longest that was seen if fewer were seen
+    /// The time within which a share `level` ended, or the longest of all times if fewer were seen
     /// to end: it is at least that.
     pub fn quantile_or_longest(&self, level: f64) -> f64 {
         self.quantile(level).unwrap_or(self.longest)
     }
 
-    /// The mean of the times, of which what was not seen to end counts as the longest that was seen:
-    /// it is at least that.
+    /// The mean of the times, of which what was not seen to end counts as the longest of all: it is
+    /// at least that.
     pub fn mean_or_more(&self) -> f64 {
         self.mean_within(self.longest)
     }

@@ -46,7 +46,8 @@ pub(super) fn of(figure: &Figure<'_>, percentiles: bool) -> Thumbnail {
             "values in their bands, which are shaded",
         );
     }
-    let claims = figure.values.iter().filter(|value| value.is_claim());
+    let claims = figure.values.iter();
+    let claims = claims.filter(|value| value.is_claim() && !value.is_unmeasured_claim());
     let claims: Vec<Bar> = claims.filter_map(|value| Bar::of_claim(value)).collect();
     if claims.is_empty() {
         return framed("", "no run has what the paper has".to_owned());

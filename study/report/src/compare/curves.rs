@@ -44,8 +44,9 @@ pub(super) fn sections(transports: &[Transport]) -> [Section; 4] {
         Section::new("Downloads", downloads).with_prose(
             "Share of downloads that took at most the time on the horizontal axis; further left is \
              better. Downloads that were not complete at the end took at least as long as they had \
-             waited (Kaplan and Meier's estimate). Curves are means over sampled networks at each \
-             share, bands their 95 % confidence intervals.",
+             waited (Kaplan and Meier's estimate). A curve ends before the share that too few \
+             downloads of a network were seen to reach. Curves are means over sampled networks at \
+             each share, bands their 95 % confidence intervals.",
         ),
         Section::new("Circuits", circuits).with_prose(
             "Share of circuits that got at most what the horizontal axis says. Curves are means \
@@ -152,11 +153,12 @@ fn distribution(
 
 /// An axis of times that suits a distribution.
 fn times(label: &str, chart: &Chart) -> Axis {
+    // Some curves end before the last level.
     let at = |level: usize| {
         let points = chart
             .series
             .iter()
-            .filter_map(move |series| series.points.get(level));
+            .filter_map(move |series| series.points.get(level).or(series.points.last()));
         points
             .map(|point| point.x)
             .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), x| {

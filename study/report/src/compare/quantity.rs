@@ -282,7 +282,7 @@ fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use hopflow_results::{Download, OpenRequest};
+    use hopflow_results::{Download, FailCause, Failure, OpenRequest};
 
     use super::*;
 
@@ -315,6 +315,39 @@ mod tests {
         }
     }
 
+    /// Web users who ask one after the other for pages that take from 1 to 10 s, and whose circuits
+    /// are closed if a page takes longer than `most`.
+    fn closing(most: f64) -> Run {
+        let mut run = Run::default();
+        for circuit in 0..100_u32 {
+            let (start_s, ttlb_s) = (0.9 * f64::from(circuit), 1.0 + f64::from(circuit) / 11.0);
+            if ttlb_s <= most {
+                run.downloads.push(Download {
+                    circuit,
+                    class: Web,
+                    request: 0,
+                    start_s,
+                    ttfb_s: 0.5,
+                    ttlb_s,
+                    bytes: 327_680,
+                });
+            } else {
+                run.failed.push(Failure {
+                    circuit,
+                    class: Web,
+                    request: 0,
+                    start_s,
+                    end_s: start_s + most,
+                    ttfb_s: Some(0.5),
+                    bytes: 1000,
+                    endless: false,
+                    cause: FailCause::Closed,
+                });
+            }
+        }
+        run
+    }
+
     fn of(key: &str, run: &Run) -> f64 {
         let mut measures = MEASURES.iter();
         let measure = measures.find(|measure| measure.quantity.key == key);
@@ -331,5 +364,14 @@ mod tests {
         assert!(of("web_ttlb_median", &hanging) > of("web_ttlb_median", &well));
         // All hang: no quantile is known, and each is at least as long as the run.
         assert!((of("web_ttfb_p90", &run(100)) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_transport_that_closes_circuits_looks_bad() {
+        let (patient, closing) = (closing(20.0), closing(4.0));
+        assert_eq!((patient.failed.len(), closing.failed.len()), (0, 66));
+        for key in ["web_ttlb_median", "web_ttlb_p90", "web_ttlb_mean"] {
+            assert!(of(key, &closing) > 2.0 * of(key, &patient), "{key}");
+        }
     }
 }

@@ -160,9 +160,9 @@ fn times(detail: &Detail, transports: &[Transport], class: Class) -> BTreeMap<u3
     times
 }
 
-/// How long the downloads of each circuit of a class lasted. Those that will never end, and those of a
-/// circuit that completed none, count as the longest of all circuits: a circuit that was closed early, or
-/// asked for something just before the end, must not look fast.
+/// How long the downloads of each circuit of a class lasted. Those of a circuit that completed none count
+/// as the longest of all circuits: a circuit that asked for something just before the end must not look
+/// fast.
 fn by_circuit(run: &Run, class: Class) -> BTreeMap<u32, Vec<Lasted>> {
     let requests = run.requests();
     let of_class = || requests.each_last_byte().filter(|(_, of, _)| *of == class);
@@ -173,10 +173,10 @@ fn by_circuit(run: &Run, class: Class) -> BTreeMap<u32, Vec<Lasted>> {
     let completed: BTreeSet<u32> = seen.map(|(circuit, _, _)| circuit).collect();
     let mut by_circuit: BTreeMap<u32, Vec<Lasted>> = BTreeMap::new();
     for (circuit, _, lasted) in of_class() {
-        let lasted = match lasted.end {
-            End::Never => Lasted::never(longest),
-            End::Unseen if !completed.contains(&circuit) => Lasted::never(longest),
-            End::Seen | End::Unseen => lasted,
+        let lasted = if completed.contains(&circuit) {
+            lasted
+        } else {
+            Lasted::never(longest)
         };
         by_circuit.entry(circuit).or_default().push(lasted);
     }

@@ -76,6 +76,9 @@ fn facts(values: &[Value]) -> Vec<Fact> {
 }
 
 fn interval(value: &Value) -> Cell {
+    if value.is_unmeasured_claim() {
+        return Cell::Empty;
+    }
     let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| format!("{end:+.1}"));
     let unit = match value.unit.as_str() {
         "%" => String::new(),
@@ -117,7 +120,8 @@ fn claimed(values: &[Value]) -> Table {
         caption: "What the paper claims of the first against the second: the difference on the \
                   same networks with its 95 % interval, in percent of the second unless a unit is \
                   named. A claim is decided if its family, all claims of this page, decides it \
-                  with a probability of error of 5 % for all of them together."
+                  with a probability of error of 5 % for all of them together. Without a \
+                  difference no network has both."
             .to_owned(),
         columns: vec![
             Column::new("Figure"),
@@ -140,7 +144,8 @@ fn claimed_band(value: &Value) -> String {
         (Some(low), Some(high)) => format!("{low:+} to {high:+} %"),
         (Some(low), None) if low < 0.0 => format!("{low:+} % or more"),
         (Some(_), None) => "higher".to_owned(),
-        _ => "lower".to_owned(),
+        (None, Some(_)) => "lower".to_owned(),
+        (None, None) => "a percentage; zero has none".to_owned(),
     }
 }
 
@@ -299,4 +304,35 @@ fn scalars(values: &[Value], labels: &[String]) -> Block {
         columns,
         rows: rows.into_iter().map(row).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_says_what_is_claimed_though_there_is_no_ratio_or_no_difference() {
+        let claim = |n, band: [Option<f64>; 2]| Value {
+            figure: "f".to_owned(),
+            quantity: "rate: difference".to_owned(),
+            unit: "%".to_owned(),
+            transport: "a vs b".to_owned(),
+            x: None,
+            n,
+            mean: 0.0,
+            ci_low: None,
+            ci_high: None,
+            paper: None,
+            band_low: band[0],
+            band_high: band[1],
+            verdict: Verdict::Undecided,
+            wanted: None,
+        };
+        let said = |band| claimed_band(&claim(3, band));
+        assert_eq!(said([None, Some(0.0)]), "lower");
+        assert_eq!(said([Some(0.0), None]), "higher");
+        assert_eq!(said([None, None]), "a percentage; zero has none");
+        assert_eq!(interval(&claim(0, [None, Some(0.0)])), Cell::Empty);
+        assert_ne!(interval(&claim(1, [None, Some(0.0)])), Cell::Empty);
+    }
 }
