@@ -216,8 +216,9 @@ class Results:
 
         Columns: `quantity`, `title`, `unit`, `better` (what is better: higher, lower or neither),
         `transport`; `mean` over `n` networks with its 95 % confidence interval `ci_low`, `ci_high`;
-        the `difference` to the first transport with its interval, in the unit and, as `percent`, of
-        the first transport's value; `finding`, what can be said about it.
+        the `difference` to the first transport, or of a variant `TRANSPORT/NAME` to its transport,
+        with its interval, in the unit and, as `percent`, of the value of that one; `finding`, what
+        can be said about it.
         """
         import pyarrow as pa
 

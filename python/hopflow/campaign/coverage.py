@@ -4,7 +4,7 @@
 
 A campaign has points whose differences have different spreads; each is looked at after every round,
 and stops when it is known as precisely as asked. The last interval of each point covers the truth
-or not. The same is counted for Student's intervals, which do not allow for looking again and again.
+or not. Beside it Student's intervals are counted, which do not allow for looking again and again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Coverage:
 
     Attributes:
         coverage: The share of last intervals that cover the truth.
-        student: The same of Student's intervals with the same rule, which are too narrow.
+        student: The share of points where Student's interval, looked at after every five networks
+            from 20 to 100, covers the truth each time: it is too narrow for that.
         mean_networks: Networks of a point, in the mean.
         fixed_networks: Networks that every point would have with a number fixed beforehand, so that
             nine of ten campaigns decide all points.

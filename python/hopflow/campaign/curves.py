@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hopflow.campaign.definition import quantities
-from hopflow.campaign.summary import Row
+from hopflow.campaign.summary import Row, percent
 from hopflow.campaign.view import View
 from hopflow.report import Axis, Series
 
@@ -75,7 +75,10 @@ def _chart(
 
 
 def heat_maps(view: View, quantity: str) -> Iterator[tuple[str, bytes]]:
-    """Captions and pictures of differences over two parameters, in a complete grid."""
+    """Captions and pictures of differences over two parameters, in a complete grid.
+
+    A cell without a percentage leaves the grid incomplete.
+    """
     if len(view.parameters) != 2:
         return
     down, along = view.parameters
@@ -84,27 +87,21 @@ def heat_maps(view: View, quantity: str) -> Iterator[tuple[str, bytes]]:
         return
     baseline = view.manifest["baseline"]
     shares = [
-        100 * abs(row["difference"] / row["baseline"])
-        for row in view.of_quantity(quantity)
-        if row["difference"] is not None and row["baseline"]
+        (row, share) for row in view.of_quantity(quantity) if (share := percent(row)) is not None
     ]
     # One scale for all transports, so that equal colours are equal differences.
-    largest = max([1e-9, *shares])
+    largest = max([1e-9, *(abs(share) for _, share in shares)])
     for transport in view.transports:
         cells = {
-            (row[down], row[along]): (
-                row["difference"],
-                row["baseline"],
-                row["difference_half_width"],
-            )
-            for row in view.of_quantity(quantity)
-            if row["transport"] == transport and row["difference"] is not None and row["baseline"]
+            (row[down], row[along]): (share, row["difference"], row["difference_half_width"])
+            for row, share in shares
+            if row["transport"] == transport
         }
         if len(cells) < len(rows) * len(columns):
             continue
-        percent = np.array([[100 * cells[r, c][0] / cells[r, c][1] for c in columns] for r in rows])
+        found = np.array([[cells[r, c][0] for c in columns] for r in rows])
         known = [
-            [cells[r, c][2] is not None and abs(cells[r, c][0]) > cells[r, c][2] for c in columns]
+            [cells[r, c][2] is not None and abs(cells[r, c][1]) > cells[r, c][2] for c in columns]
             for r in rows
         ]
         title = quantities()[quantity]["about"].rstrip(".")
@@ -112,17 +109,17 @@ def heat_maps(view: View, quantity: str) -> Iterator[tuple[str, bytes]]:
             f"{title}: {transport} less {baseline}, in percent of {baseline}; cells whose interval "
             "covers zero are in brackets"
         )
-        yield caption, _picture(view, percent, np.array(known), largest)
+        yield caption, _picture(view, found, np.array(known), largest)
 
 
-def _picture(view: View, percent: Any, known: Any, largest: float) -> bytes:
+def _picture(view: View, shares: Any, known: Any, largest: float) -> bytes:
     from matplotlib.figure import Figure
 
     down, along = view.parameters
-    height, width = percent.shape
+    height, width = shares.shape
     figure = Figure(figsize=(1.6 + 0.9 * width, 1.2 + 0.5 * height), layout="constrained")
     axes = figure.subplots()
-    axes.imshow(percent, cmap="PuOr", vmin=-largest, vmax=largest, aspect="auto")
+    axes.imshow(shares, cmap="PuOr", vmin=-largest, vmax=largest, aspect="auto")
     axes.set_xticks(range(width), [view.value(along, value) for value in view.values(along)])
     axes.set_yticks(range(height), [view.value(down, value) for value in view.values(down)])
     for axis, column in ((axes.set_xlabel, along), (axes.set_ylabel, down)):
@@ -131,7 +128,7 @@ def _picture(view: View, percent: Any, known: Any, largest: float) -> bytes:
                 " []", ""
             )
         )
-    for (row, column), value in np.ndenumerate(percent):
+    for (row, column), value in np.ndenumerate(shares):
         text = f"{value:+.0f}".replace("-", "−")
         text = text if known[row, column] else f"({text})"
         dark = abs(value) > 0.5 * largest

@@ -216,11 +216,12 @@ def _unit(column: str) -> str:
 def write_manifest(store: Store, state: State, left_out: Sequence[tuple[Point, str]]) -> None:
     """Writes what was found: the same bits for the same runs."""
     definition = state.definition
+    existing = store.names("data/runs") if state.lost else set()
     points = [
         {
             "point": point.id,
             "parameters": dict(point.parameters),
-            "networks": state.wanted[point.id],
+            "networks": state.networks(point, existing),
             "decided": state.is_decided(point),
             "differences": [_difference(one) for one in state.differences.get(point.id, [])],
         }

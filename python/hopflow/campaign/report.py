@@ -13,7 +13,7 @@ from hopflow.campaign.curves import curves, heat_maps
 from hopflow.campaign.definition import quantities
 from hopflow.campaign.results import CampaignResults
 from hopflow.campaign.sensitivity import sensitivity
-from hopflow.campaign.summary import Row, rows
+from hopflow.campaign.summary import Row, percent, rows
 from hopflow.campaign.view import View
 from hopflow.report import Page, Section, figures, link
 
@@ -58,7 +58,7 @@ def _quantity(view: View, quantity: str, is_first: bool) -> Section:
     if is_first:
         section.prose(
             "Means over sampled networks. Bands and brackets are "
-            f"{100 * view.manifest['confidence']:.0f} % confidence sequences: they hold at all "
+            f"{100 * view.manifest['confidence']:.6g} % confidence sequences: they hold at all "
             "numbers of networks at once, so that stopping when they are narrow enough does not "
             "spoil them."
         )
@@ -112,11 +112,11 @@ def _numbers(text: str, faint: bool) -> Any:
 
 
 def _percent(row: Row) -> Any:
-    half, base = row["difference_half_width"], row["baseline"]
-    if half is None or not base:
+    half, share = row["difference_half_width"], percent(row)
+    if half is None or share is None:
         return None
     return _numbers(
-        f"{100 * row['difference'] / base:+.1f} ± {100 * half / abs(base):.1f}",
+        f"{share:+.1f} ± {100 * half / row['baseline']:.1f}",
         faint=abs(row["difference"]) <= half,
     )
 

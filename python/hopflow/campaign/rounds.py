@@ -68,6 +68,21 @@ class State:
         for first in range(1, self.wanted[point.id][transport] + 1, batch):
             yield first, file_name(RUNS, point.id, transport, first, batch, content)
 
+    def networks(self, point: Point, existing: set[str]) -> dict[str, int]:
+        """By transport, the networks of a point that have runs: those wanted, unless it is lost.
+
+        Args:
+            point: The point.
+            existing: The files of runs that there are; they count where the point is lost.
+        """
+        if point.id not in self.lost:
+            return self.wanted[point.id]
+        batch = self.definition.networks.batch
+        return {
+            transport: batch * sum(name in existing for _, name in self.files(point, transport))
+            for transport in self.definition.transports
+        }
+
     def missing(self, existing: set[str]) -> list[Order]:
         """The chunks that are wanted and not made; the same runs at several points once."""
         orders: dict[tuple[str, int, str], tuple[Point, list[Point]]] = {}

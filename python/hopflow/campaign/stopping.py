@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 PRIOR_NETWORKS = 1.0
 """Weight of the prior on the effect size, in networks: 1 is within 8 % of the narrowest interval
-between 8 and 200 networks."""
+between 8 and 100 networks, at 95 %."""
 
 
 @dataclass(frozen=True)

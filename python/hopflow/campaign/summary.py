@@ -78,6 +78,15 @@ def _row(line: tuple[Any, ...], columns: list[str], baseline: str, alpha: float)
     }
 
 
+def percent(row: Row) -> float | None:
+    """The difference in percent of the baseline's mean; `None` unless that is above zero."""
+    difference, base = row["difference"], row["baseline"]
+    if difference is None or base is None or base <= 0.0:
+        return None
+    share: float = 100.0 * difference / base
+    return share
+
+
 def _half(n: int, spread: float | None, alpha: float) -> float | None:
     """Half the width of the confidence sequence; `None` while nothing is known."""
     if n < 2 or spread is None:

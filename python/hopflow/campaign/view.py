@@ -66,8 +66,9 @@ class View:
     @property
     def shown(self) -> list[str]:
         """The quantities that are shown: those asked for, else the usual ones that runs have."""
-        points = self.manifest["points"]
-        asked = [it["quantity"] for point in points[:1] for it in point["differences"]]
+        # Points that were lost in the first round have no differences.
+        known = (it["differences"] for it in self.manifest["points"] if it["differences"])
+        asked = [it["quantity"] for it in next(known, [])]
         there = {row["quantity"] for row in self.rows}
         return [name for name in dict.fromkeys(asked or USUAL) if name in there]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,12 @@ import pytest
 
 import hopflow
 from hopflow import Campaign
+from hopflow.campaign import chunks
+from hopflow.campaign.curves import heat_maps
+from hopflow.campaign.definition import quantities
+from hopflow.campaign.report import _percent
 from hopflow.campaign.stopping import interval
+from hopflow.campaign.view import View
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -69,6 +75,52 @@ def test_the_report_shows_curves_heat_maps_and_what_matters(made: hopflow.Campai
         assert text in page
     plots = {path.name for path in (made.report.parent / "plots").glob("*.svg")}
     assert {"latency-0.svg", "latency-1.svg", "bulk-ttlb-median-0.svg"} <= plots
+
+
+def test_a_lost_point_hides_nothing_and_counts_its_own_runs(
+    small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = Campaign(
+        small,
+        vary={"circuits[0].count": [1, 2]},
+        precision={"latency_p95": "80 %"},
+        networks={"first": 6, "most": 6},
+        confidence=0.999,
+        out=tmp_path / "out",
+    )
+    lost, other = campaign.points
+
+    def failing(order: chunks.Order, **given: Any) -> chunks.Made:
+        if order.transport == "backtap" and order.points[0][0] == lost.id:
+            raise OSError("no space left on device")
+        return chunks.make(order, **given)
+
+    monkeypatch.setattr("hopflow.campaign.campaign.make", failing)
+    results = campaign.run(progress=False)
+    networks = {point["point"]: point["networks"] for point in results.manifest["points"]}
+    assert networks[lost.id] == {"vanilla": 6, "backtap": 0}
+    assert networks[other.id] == {"vanilla": 6, "backtap": 6}
+    assert results.runs.num_rows == 18
+    page = results.report.read_text()
+    about = {name: one["about"].rstrip(".") for name, one in quantities().items()}
+    assert about["latency_p95"] in page and about["bulk_goodput"] not in page
+    assert "99.9 % confidence sequences" in page
+
+
+@pytest.mark.parametrize(("baseline", "shown"), [(0.2, True), (-0.2, False), (0.0, False)])
+def test_percentages_are_of_baselines_above_zero(baseline: float, shown: bool) -> None:
+    pytest.importorskip("matplotlib")
+    known: dict[str, Any] = {"transport": "backtap", "quantity": "fairness", "baseline": 0.2}
+    known |= {"difference": 0.3, "difference_half_width": 0.1}
+    rows = [{"point": f"p{a}{b}", "a": a, "b": b, **known} for a in (1, 2) for b in (1, 2)]
+    rows[-1]["baseline"] = baseline
+    cell = _percent(rows[-1])
+    assert (cell is not None) == shown
+    if shown:
+        assert cell.form == {"figures": "+150.0 ± 50.0"}
+    manifest = {"transports": ["vanilla", "backtap"], "baseline": "vanilla"}
+    view = View(rows, manifest, {"a": "int64", "b": "int64"}, {"a": "a", "b": "b"})
+    assert len(list(heat_maps(view, "fairness"))) == shown
 
 
 def test_a_surrogate_says_which_parameter_matters() -> None:
