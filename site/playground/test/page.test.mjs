@@ -97,8 +97,9 @@ const saysFailure = (page) =>
     return !problem.hidden && problem.textContent.startsWith('The simulator failed: RuntimeError: unreachable.');
   });
 
-/** Waits until the story plays. */
-const plays = (page) => page.waitForFunction(() => document.querySelector('#play').textContent === 'pause');
+/** Waits until the story plays and time goes on: that it is to be played is said before the runs are there. */
+const plays = (page) =>
+  page.waitForFunction(() => document.querySelector('#play').textContent === 'pause' && Number(document.querySelector('#time').value) > 0);
 
 /** Dots of data in the first network: pixels of the colours of bulk and web. */
 const cells = (page) =>
