@@ -230,10 +230,15 @@ def with_unit(what, value):
     return f"{what} ({value['unit']})" if value["unit"] else what
 
 
+def measured(value):
+    """The difference of a claim, with its unit; nothing if no network tells of it."""
+    found = with_interval(value)
+    return f"{found} {value['unit']}" if found else ""
+
+
 def difference(value):
     """A claim: its difference, unit and what is not as it should be."""
-    found = with_interval(value)
-    return f"{found} {value['unit']}{judged(value)}" if found else judged(value).strip()
+    return f"{measured(value)}{judged(value)}".lstrip()
 
 
 def sought(name, what, wanted):
@@ -520,9 +525,7 @@ def claims(name, ending=""):
         end = found[0]["band_high"] or found[0]["band_low"]
         direction = direction or f"{'within' if found[0]['band_high'] else 'not below'} {number(end)} %"
         at = ", ".join(place(value["x"]) for value in found if value["x"])
-        unit = " %" if found[0]["unit"] == "%" else f" {found[0]['unit']}"
-        ours = with_interval(found[0]) if len(found) == 1 else f"{len(found)} differences"
-        ours += unit if ours and len(found) == 1 else ""
+        ours = measured(found[0]) if len(found) == 1 else f"{len(found)} differences"
         rows.append([figure, quantity.removesuffix(": difference"), at, pair, direction, ours, said(found)])
     return table(["figure", "what", "at", "of", "claimed", "ours", "verdict"], rows)
 

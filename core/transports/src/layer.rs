@@ -1,7 +1,7 @@
 //! What a layer's options are, and what it may know of the layers around it.
 
 use hopflow_overlay::{ConfigError, Multiplexing};
-use hopflow_units::Cells;
+use hopflow_units::{Cells, Duration, Interval};
 use hopflow_wire::Carrier;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -75,6 +75,18 @@ pub trait LayerOptions: Serialize + DeserializeOwned + JsonSchema + Default {
 /// The largest number of cells in options of which others are made: sums of such numbers are numbers
 /// of TOML, too.
 pub(crate) const MOST_CELLS: u64 = 1_000_000_000;
+
+/// The shortest interval at which a node does something, whatever it carries: each time is work.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Refuses an interval at which a node would have too much to do.
+pub(crate) fn check_interval(key: &'static str, interval: Interval) -> Result<(), ConfigError> {
+    if interval.get() < SHORTEST_INTERVAL {
+        let allowed = format!("a time of {SHORTEST_INTERVAL} or more");
+        return Err(ConfigError::new(key, interval, allowed));
+    }
+    Ok(())
+}
 
 /// The options of a layer that has none.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -20,7 +20,7 @@ pub struct CdfPoint {
 /// within a run depend on each other and runs do not. The function ends before the first level that
 /// fewer values of a run [were seen](Survival::quantile) to reach.
 ///
-/// Empty if there are no runs; `levels` is at least two.
+/// Empty if there are no runs, or nothing was seen to end in one of them; `levels` is at least two.
 pub fn cdf_band(runs: &[Survival], levels: usize) -> Vec<CdfPoint> {
     let last = levels.max(2) - 1;
     let point = |step: usize| {

@@ -11,12 +11,8 @@
 /// ```
 pub fn holm(p: &[f64], level: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p.len()).collect();
-    // By itself `total_cmp` puts what is not a number first if its sign bit is set.
-    let is_nan = |place: usize| p[place].is_nan();
-    order.sort_by(|a, b| {
-        let numbers_first = is_nan(*a).cmp(&is_nan(*b));
-        numbers_first.then(p[*a].total_cmp(&p[*b]))
-    });
+    // What is not a number comes last without a sign, and first with one.
+    order.sort_by(|a, b| p[*a].abs().total_cmp(&p[*b].abs()));
     let mut rejected = vec![false; p.len()];
     for (before, place) in order.into_iter().enumerate() {
         let left = (p.len() - before) as f64;

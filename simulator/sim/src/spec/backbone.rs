@@ -6,7 +6,7 @@ use super::error::SpecError;
 use super::node::QueueSpec;
 
 /// The most routers: routes between all pairs are kept in memory.
-const MOST_ROUTERS: usize = 4096;
+pub const MOST_ROUTERS: usize = 4096;
 
 /// Routers, the links between them, and which router each node's access link leads to.
 ///

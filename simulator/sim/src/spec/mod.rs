@@ -12,7 +12,7 @@ pub use hopflow_tcp::{
     Algorithm as TcpAlgorithm, Config as TcpConfig, ConfigError as TcpConfigError,
 };
 
-pub use backbone::{Backbone, BackboneLink};
+pub use backbone::{Backbone, BackboneLink, MOST_ROUTERS};
 pub use circuit::{CircuitSpec, Class, Rebuilt};
 pub use error::SpecError;
 pub use fault::{Absence, Fault, FaultKind};

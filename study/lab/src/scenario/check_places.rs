@@ -1,6 +1,8 @@
 //! What must hold between a scenario's nodes and circuits and the topology and files it names.
 
-use super::limits::{Check, MOST_ROUTERS, check_count, fail};
+use hopflow_sim::spec::MOST_ROUTERS;
+
+use super::limits::{Check, check_count, fail};
 use super::place::CONTINENTS;
 use super::topology::Graph;
 use super::{Access, InputError, Path, Scenario, Topology, Tree, allowed};
@@ -156,7 +158,7 @@ impl Graph {
 }
 
 fn check_routers(key: &str, routers: u64) -> Check {
-    if routers > MOST_ROUTERS {
+    if routers > MOST_ROUTERS as u64 {
         let problem =
             format!("there are {routers} routers or more; allowed are 1 to {MOST_ROUTERS}");
         return fail(key, problem);

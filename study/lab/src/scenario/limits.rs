@@ -5,9 +5,6 @@ use super::InputError;
 /// The most relays and the most circuits of a scenario.
 pub(super) const LARGEST_COUNT: u64 = 1_000_000;
 
-/// The most routers of a topology, as the simulator has it.
-pub(super) const MOST_ROUTERS: u64 = 4096;
-
 pub(super) type Check = Result<(), InputError>;
 
 pub(super) fn fail(key: &str, problem: impl Into<String>) -> Check {

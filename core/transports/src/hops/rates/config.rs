@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::shared::check_wait;
-use crate::layer::{Around, LayerOptions};
+use crate::layer::{Around, LayerOptions, check_interval};
 
 /// Parameters of PredicTor, as options have them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -176,9 +176,6 @@ pub(super) enum Enforce {
     Budget,
 }
 
-/// The shortest time between plans: each is work for every node, whatever it carries.
-const SHORTEST_STEP: Duration = Duration::from_millis(1);
-
 /// 100 Mbit/s.
 const DEFAULT_CAPACITY: Rate = Rate::from_kilobytes_per_sec(12_500);
 
@@ -225,10 +222,7 @@ impl LayerOptions for RatesOptions {
             return Err(ConfigError::new("hop-delay", self.hop_delay, allowed));
         }
         check_wait("feedback-delay", self.feedback_delay)?;
-        if self.step.get() < SHORTEST_STEP {
-            let allowed = format!("a time of {SHORTEST_STEP} or more");
-            return Err(ConfigError::new("step", self.step, allowed));
-        }
+        check_interval("step", self.step)?;
         self.r_max = Some(problem.r_max);
         self.pin = Some(problem.pin as u32);
         let most = Cells::new(1).max(Cells::new(self.queue_target as u64));

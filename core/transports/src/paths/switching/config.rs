@@ -1,19 +1,16 @@
 //! Parameters of circuit switching.
 
 use hopflow_overlay::{ConfigError, Multiplexing};
-use hopflow_units::{Bytes, Duration, Interval};
+use hopflow_units::{Bytes, Interval};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::client::Patience;
 use super::monitor::{Fill, Watch};
-use crate::layer::{Around, LayerOptions};
+use crate::layer::{Around, LayerOptions, check_interval};
 
 /// Bytes of a cell in an output buffer (tor-spec, section 3).
 const CELL: u64 = 512;
-
-/// The shortest time between samples: each is work for every relay, whatever it carries.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Circuit switching.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
@@ -67,14 +64,7 @@ impl LayerOptions for Switching {
                 allowed,
             ));
         }
-        if self.switch_interval.get() < SHORTEST_INTERVAL {
-            let allowed = format!("a time of {SHORTEST_INTERVAL} or more");
-            return Err(ConfigError::new(
-                "switch-interval",
-                self.switch_interval,
-                allowed,
-            ));
-        }
+        check_interval("switch-interval", self.switch_interval)?;
         self.multiplexing = around.multiplexing;
         Ok(())
     }
