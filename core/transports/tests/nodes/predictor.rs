@@ -134,22 +134,40 @@ fn bear_losses(selective: bool, least: f64) {
     }
 }
 
-/// A circuit whose user fetches 60 KiB, and then nothing.
-fn one_exchange() -> WorldSpec {
+/// A circuit whose user fetches 60 KiB again and again, `think` after the last byte.
+fn exchanges(think: Duration) -> WorldSpec {
     let nodes = (0..4).map(|number| relay(number, 10)).collect();
     let mut spec = circuit(&[0, 1, 2, 3], None);
     spec.workload = Arc::new(Workload {
         response: Some(Bytes::new(60 * 1024)),
-        think: (Duration::from_secs(1000), Duration::from_secs(1000)),
+        think: (think, think),
         server_delay: Duration::ZERO,
         server_delay_max: Duration::ZERO,
     });
     world(nodes, vec![spec], Duration::from_secs(20))
 }
 
+/// The request and the first cells of an idle circuit go at once, at every hop.
+#[test]
+fn first_bytes_after_a_short_pause_are_as_fast_as_after_a_long_one() {
+    let slowest = |think: Duration| {
+        let outcome = run(&exchanges(think), preset("predictor").as_ref());
+        let times = outcome.downloads.iter().skip(1).map(|it| it.ttfb);
+        times.max().expect("there are some downloads").as_secs_f64()
+    };
+    let long = slowest(Duration::from_secs(2));
+    for millis in [150, 250, 350] {
+        let short = slowest(Duration::from_millis(millis));
+        assert!(
+            short < 1.2 * long,
+            "after {millis} ms: {short} s, not {long}"
+        );
+    }
+}
+
 #[test]
 fn an_idle_flow_has_no_planned_rate() {
-    let mut spec = one_exchange();
+    let mut spec = exchanges(Duration::from_secs(1000));
     spec.sampling.hops = Some(Duration::from_millis(100));
     let outcome = run(&spec, preset("predictor").as_ref());
     let half = Instant::ZERO + Duration::from_secs(10);

@@ -273,7 +273,8 @@ impl Outlook {
 }
 
 impl RatesFlow {
-    /// Takes what a neighbour says.
+    /// Takes what a neighbour says: on average with what it said before, unless it says that it is
+    /// idle. A rest of its former plan would keep the flow busy here until it is forgotten.
     pub(super) fn hear(
         &mut self,
         config: &RatesConfig,
@@ -289,14 +290,18 @@ impl RatesFlow {
         match sender {
             Neighbour::Predecessor => {
                 let said = Downstream::decode(body)?;
-                match self.predecessor.as_mut().filter(|heard| fresh(heard.at)) {
+                let idle = said.is_idle();
+                let known = self.predecessor.as_mut();
+                match known.filter(|heard| fresh(heard.at) && !idle) {
                     Some(heard) => heard.follow(now, said, config.exchange.memory, steps(heard.at)),
                     None => self.predecessor = Some(Heard { at: now, said }),
                 }
             }
             Neighbour::Successor => {
                 let said = Upstream::decode(body)?;
-                match self.successor.as_mut().filter(|heard| fresh(heard.at)) {
+                let idle = said.is_idle();
+                let known = self.successor.as_mut();
+                match known.filter(|heard| fresh(heard.at) && !idle) {
                     Some(heard) => heard.follow(now, said, config.exchange.memory, steps(heard.at)),
                     None => self.successor = Some(Heard { at: now, said }),
                 }
@@ -414,6 +419,67 @@ mod tests {
     use super::*;
 
     const HORIZON: usize = 10;
+
+    fn config() -> RatesConfig {
+        super::super::config::RatesOptions::default().config()
+    }
+
+    /// A flow that heard of plans of 20 cells per step from both neighbours, and a step later `down`
+    /// and `up`.
+    fn heard(down: &Downstream, up: &Upstream) -> RatesFlow {
+        let (config, mut flow) = (config(), RatesFlow::default());
+        let busy = Downstream {
+            rate: vec![20.0; HORIZON],
+            queue: vec![5.0; HORIZON],
+            ..Downstream::default()
+        };
+        let takes = Upstream {
+            rate: vec![20.0; HORIZON],
+        };
+        let later = Instant::ZERO + config.step;
+        for (at, down, up) in [(Instant::ZERO, &busy, &takes), (later, down, up)] {
+            let bodies = [
+                (Neighbour::Predecessor, down.encode()),
+                (Neighbour::Successor, up.encode()),
+            ];
+            for (from, body) in &bodies {
+                flow.hear(&config, at, (*from, body)).unwrap();
+            }
+        }
+        flow
+    }
+
+    #[test]
+    fn a_neighbour_that_is_idle_leaves_nothing_of_its_former_plan() {
+        let problem = hopflow_mpc::Config::new(hopflow_mpc::Form::Coded);
+        let idle = Downstream::of(None, Duration::ZERO, &problem);
+        let flow = heard(&idle, &Upstream::of(None, &problem));
+        assert_eq!(flow.predecessor.unwrap().said, idle);
+        assert_eq!(flow.successor.unwrap().said.rate, [0.0]);
+    }
+
+    #[test]
+    fn a_plan_is_averaged_with_the_former_one_though_it_takes_nothing() {
+        let sends = Downstream {
+            rate: vec![0.0; HORIZON],
+            queue: vec![15.0; HORIZON],
+            ..Downstream::default()
+        };
+        let takes = Upstream {
+            rate: vec![0.0; HORIZON],
+        };
+        let flow = heard(&sends, &takes);
+        let (down, up) = (flow.predecessor.unwrap().said, flow.successor.unwrap().said);
+        let memory = config().exchange.memory;
+        for (found, expected) in [
+            (&down.rate, 20.0 * memory),
+            (&down.queue, 15.0 * (1.0 - memory) + 5.0 * memory),
+            (&up.rate, 20.0 * memory),
+        ] {
+            assert_eq!(found.len(), HORIZON);
+            assert!(found.iter().all(|it| (it - expected).abs() < 1e-9));
+        }
+    }
 
     #[test]
     fn who_sends_what_a_plan_takes_owes_nothing_however_old_it_is() {

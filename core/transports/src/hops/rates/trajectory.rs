@@ -73,6 +73,12 @@ fn blend(new: &mut [f64], memory: f64, old: impl Fn(f64) -> f64) {
 }
 
 impl Downstream {
+    /// Whether nothing waits and nothing will come.
+    pub(super) fn is_idle(&self) -> bool {
+        let mut all = self.rate.iter().chain(&self.queue);
+        all.all(|cells| *cells == 0.0)
+    }
+
     /// A byte with the number of steps and whether there are potentials, the lead, and the
     /// trajectories.
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -107,6 +113,11 @@ impl Downstream {
 }
 
 impl Upstream {
+    /// Whether there is no plan. One that takes nothing is a plan, and has more than one step.
+    pub(super) fn is_idle(&self) -> bool {
+        self.rate == [0.0]
+    }
+
     /// A byte with the number of steps, and the trajectory.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = vec![self.rate.len() as u8];
