@@ -435,7 +435,7 @@ pub struct StreamView {
 pub struct NodeCounters {
     /// Cells sent for the first time.
     pub cells_sent: u64,
-    /// Cells sent again.
+    /// Cells sent again by this hop, or passed on when an end repeated them.
     pub cells_resent: u64,
     /// Cells dropped beyond a queue limit.
     pub cells_dropped: u64,

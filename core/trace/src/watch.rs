@@ -201,11 +201,14 @@ impl Watch {
 }
 
 impl Flow {
-    /// Whether a hop sends a cell again. Where the ends of a circuit repair, no hop does: there cells
-    /// have numbers of the circuit, and control cells others.
+    /// Whether a hop sends a cell again, or the end that repairs did, which the cell's flags say: there
+    /// cells have numbers of the circuit, and control cells others.
     fn is_sent_again(&mut self, cell: &Cell<Contents>) -> bool {
-        if cell.flags.is_control() || cell.flags.earlier() > 0 {
+        if cell.flags.is_control() {
             return false;
+        }
+        if cell.flags.is_sent_again() {
+            return true;
         }
         let number = cell.seq.widen(self.next);
         let again = number < self.next;

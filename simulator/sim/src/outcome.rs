@@ -300,7 +300,7 @@ pub struct NodeOutcome {
     pub name: String,
     /// Cells sent, each counted the first time.
     pub cells_sent: Cells,
-    /// Cells sent again.
+    /// Cells sent again by this hop, or passed on when an end repeated them.
     pub cells_retransmitted: Cells,
     /// Cells dropped because a circuit's queue was full.
     pub cells_dropped: Cells,

@@ -390,7 +390,7 @@ row! {
         pub name: String,
         /// Cells sent, each counted the first time.
         pub cells_sent: u64,
-        /// Cells sent again.
+        /// Cells sent again by this hop, or passed on when an end repeated them.
         pub cells_retransmitted: u64,
         /// Cells dropped because a circuit's queue was full.
         pub cells_dropped: u64,

@@ -134,8 +134,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let flow = &mut self.circuit[direction];
         if let Some((seq, payload)) = flow.repair.resend(&flow.queue) {
             let cell = flow.cell(seq, hopflow_wire::CellFlags::default(), payload);
-            self.outbox.counters.cells_resent += 1;
-            self.egress.pay_cell(true);
+            self.count_sent(true);
             self.egress.enqueue(self.now, link, cell);
             return Ok(());
         }
@@ -144,14 +143,25 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         };
         flow.gate.pass(self.now);
         let cell = flow.cell(seq, flags, payload);
-        self.egress.pay_cell(flags.is_sent_again());
-        self.outbox.counters.cells_sent += 1;
+        self.count_sent(flags.is_sent_again());
         self.on_hop(direction, HopSignal::Departed)?;
         if self.circuit[direction].site.role == Role::Source {
             self.on_end(EndSignal::Departed)?;
         }
         self.egress.enqueue(self.now, link, cell);
         self.after_departure(direction)
+    }
+
+    /// Counts a cell and pays for it; `again` if this hop, or the end that repairs, sent it before.
+    #[inline]
+    fn count_sent(&mut self, again: bool) {
+        self.egress.pay_cell(again);
+        let counters = &mut self.outbox.counters;
+        let count = match again {
+            true => &mut counters.cells_resent,
+            false => &mut counters.cells_sent,
+        };
+        *count += 1;
     }
 
     #[inline]
