@@ -1,4 +1,10 @@
-"""The package's exception."""
+"""The package's exception, and exit codes."""
+
+BAD_INPUT = 2
+"""The exit code after an error in what was given."""
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 
 
 class HopflowError(Exception):

@@ -10,10 +10,8 @@ from pathlib import Path
 import hopflow
 from hopflow import experiments
 from hopflow._binding import PROGRAM, native
-from hopflow._errors import HopflowError
+from hopflow._errors import BAD_INPUT, INTERRUPTED, HopflowError
 from hopflow._extra import call
-
-_BAD_INPUT, _INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,10 +34,10 @@ def main(arguments: Sequence[str]) -> int:
                 return module.main(others, PROGRAM, Path(module.__file__))
     except (HopflowError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return _BAD_INPUT
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
-        return _INTERRUPTED
+        return INTERRUPTED
 
 
 def reproduce(arguments: Sequence[str]) -> None:

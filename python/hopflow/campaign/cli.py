@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hopflow._binding import PROGRAM, native
-from hopflow._errors import HopflowError
+from hopflow._errors import INTERRUPTED, HopflowError
 from hopflow._extra import call
 from hopflow._runs import order_for
 from hopflow.campaign import papers, pools
@@ -93,15 +93,11 @@ def reproduce(arguments: Sequence[str]) -> int:
         if one in filled.failed or one in filled.left_out:
             continue
         code = module.main(["reproduce", one, "--out", str(how.out), *others], PROGRAM, program)
-        if code == _INTERRUPTED:
+        if code == INTERRUPTED:
             return code
         worst = max(worst, code)
     papers.refuse(filled.failed)
     return worst
-
-
-_INTERRUPTED = 130
-"""The exit code after Ctrl-C."""
 
 
 def _show_plan(found: Campaign) -> int:

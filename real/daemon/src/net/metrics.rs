@@ -234,7 +234,7 @@ const GAUGES: [Number; 15] = [
     ),
     (
         "highest_queue_cells",
-        "Cells that ever waited in the longest queue of a circuit",
+        "Cells from neighbours that ever waited in the longest queue of a circuit",
         |it| it.counters.node.largest_queue,
     ),
     (
