@@ -139,11 +139,16 @@ fn mean_times_to_a_fault_and_to_its_repair_are_kept() {
 }
 
 fn tables(faults: &str) -> Tables {
-    let text = format!("{NETWORK}{faults}");
-    let scenario = Scenario::parse(&text, "faults.toml").unwrap_or_else(|error| panic!("{error}"));
+    split(&format!("{NETWORK}{faults}"), 1)
+}
+
+/// The results of a scenario's first run, on so many threads.
+fn split(text: &str, threads: usize) -> Tables {
+    let scenario = Scenario::parse(text, "faults.toml").unwrap_or_else(|error| panic!("{error}"));
     let results = tempfile::tempdir().unwrap();
-    let campaign = Campaign::new(scenario, &text, "test").unwrap();
-    let finished = campaign.run(results.path(), Some(1), &Silent).unwrap();
+    let mut campaign = Campaign::new(scenario, text, "test").unwrap();
+    campaign.split_runs(threads);
+    let finished = campaign.run(results.path(), None, &Silent).unwrap();
     let folder = Folder::open(results.path());
     folder.read_run(&finished.runs[0]).unwrap()
 }
@@ -303,4 +308,121 @@ fn what_is_seen_as_delivered_never_decreases_when_relays_die() {
     assert!(without_circuit > 0 && !found.rebuilt.is_empty());
     let delivered = found.circuits.iter().map(|user| user.delivered_bytes);
     assert!(delivered.eq(before.iter().map(|bytes| bytes.get())));
+}
+
+#[test]
+fn uploads_that_begin_while_their_exit_stops_fail_alike_on_any_number_of_threads() {
+    let text = r#"
+name = "uploads"
+duration = "12 s"
+seeds = 1
+[transports.backtap]
+[network]
+access = { rate = "10 Gbit/s", delay = "50 ms" }
+[[network.relays]]
+name = "a"
+[[network.relays]]
+name = "m"
+[[network.relays]]
+name = "x"
+[[circuits]]
+count = 400
+path = ["a", "m", "x"]
+client = false
+workload = { class = "web", direction = "upload", request = "5 kB", think = ["10 ms", "2 s"] }
+start = { uniform = ["0 s", "3 s"] }
+[[faults]]
+what = "stop"
+relays = ["x"]
+at = "10.51 s"
+detected = "1 s"
+"#;
+    let one = split(text, 1);
+    assert!(one.failures.iter().any(|failure| failure.start_s > 10.51));
+    assert!(one.failures.iter().all(|it| it.end_s >= it.start_s));
+    assert!(one.open_requests.is_empty(), "all have no circuit any more");
+    for threads in [2, 3] {
+        assert_eq!(split(text, threads), one, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_client_learns_within_a_minute_of_a_stop_though_the_word_of_it_is_lost() {
+    let text = r#"
+name = "lost"
+duration = "80 s"
+seeds = 1
+[transports.backtap]
+[network]
+access = { rate = "100 Mbit/s", delay = "10 ms" }
+bucket = { rate = "2 MB/s" }
+[[network.relays]]
+name = "a"
+[[network.relays]]
+name = "b"
+count = 2
+[[network.relays]]
+name = "c"
+[[circuits]]
+count = 4
+path = ["a", "b", "c"]
+workload = { class = "web", think = ["100 ms", "1 s"], response = "100 kB" }
+[[faults]]
+what = "stop"
+relays = ["b-1"]
+at = "10 s"
+[[faults]]
+what = "outage"
+relays = ["a"]
+at = "10.9 s"
+for = "200 ms"
+"#;
+    let found = split(text, 1);
+    assert!(
+        !found.rebuilt.is_empty(),
+        "somebody's circuit had the relay"
+    );
+    for rebuilt in &found.rebuilt {
+        let at = rebuilt.ready_s;
+        assert!((71.0..73.0).contains(&at), "{rebuilt:?}");
+    }
+    let latest = |circuit| {
+        let own = found.downloads.iter().filter(|it| it.circuit == circuit);
+        own.map(|it| it.start_s + it.ttlb_s).fold(0.0, f64::max)
+    };
+    assert!((0..4).all(|circuit| latest(circuit) > 75.0));
+}
+
+#[test]
+fn what_an_exit_packaged_that_does_not_know_yet_that_its_user_has_another_circuit_counts_once() {
+    let text = r#"
+name = "again"
+duration = "12 s"
+seeds = 1
+[transports.vanilla]
+[network]
+access = { rate = "100 Mbit/s", delay = "10 ms" }
+bucket = { rate = "2 MB/s" }
+[[network.relays]]
+name = "r"
+count = 8
+[[circuits]]
+count = 40
+path = { random = 3 }
+workload = { class = "web", think = ["100 ms", "1 s"], response = "100 kB" }
+rebuild = "0 s"
+[[faults]]
+what = "stop"
+relays = ["r-1", "r-2"]
+at = { uniform = ["5 s", "10 s"] }
+for = "2 s"
+[record]
+circuits = "1 ms"
+"#;
+    let found = split(text, 1);
+    assert!(!found.rebuilt.is_empty());
+    for sample in &found.samples {
+        let waits = sample.packaged_bytes.saturating_sub(sample.delivered_bytes);
+        assert!(waits <= 100_000, "{sample:?}");
+    }
 }

@@ -93,7 +93,7 @@ const FEATURES: &[Feature] = &[
     }),
     ("copies", |spec| {
         for node in &mut spec.nodes {
-            node.access.duplicate = 0.01;
+            node.access.duplicate = 0.2;
         }
     }),
     ("round times", |spec| {

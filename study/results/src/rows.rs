@@ -236,7 +236,7 @@ row! {
         pub request: u32,
         /// When the client sent the request, in seconds of simulated time.
         pub start_s: f64,
-        /// When the end at which it arrives learned that the circuit is closed.
+        /// When the end at which it arrives learned that the circuit is closed, or `start_s` if that is later.
         pub end_s: f64,
         /// Time to first byte, from the request, in seconds; empty if none had arrived.
         pub ttfb_s: Option<f64>,

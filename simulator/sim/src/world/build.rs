@@ -429,7 +429,8 @@ impl<'a> Builder<'a> {
         let legs = legs.map(|path| self.add_leg(user, path, transport));
         let legs = legs.collect::<Result<Vec<_>, _>>()?;
         let ends = [CircuitEnd::Client, CircuitEnd::Exit].map(|end| self.user_at(end, &legs));
-        let [client, server] = ends.map(|at| self.endpoint(user, at, &legs, transport));
+        let of = (user, turn);
+        let [client, server] = ends.map(|at| self.endpoint(of, at, &legs, transport));
         let measured = spec.workload.measured();
         let sink = (measured == Direction::Forward).then(|| Sink::new(user, spec.class, measured));
         let lane = &mut self.lanes[ends[1].machine as usize];
@@ -461,7 +462,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Opens a user's stream at one end.
-    fn endpoint(&mut self, user: u32, at: UserAt, legs: &[Leg], transport: usize) -> Endpoint {
+    fn endpoint(
+        &mut self,
+        (user, turn): (u32, u32),
+        at: UserAt,
+        legs: &[Leg],
+        transport: usize,
+    ) -> Endpoint {
         // What waits for the cells of other circuits is bounded as a circuit's queue is.
         let hold = match legs.len() {
             1 => Cells::ZERO,
@@ -482,6 +489,7 @@ impl<'a> Builder<'a> {
         node.ends[stream.index()] = Some((at.end, at.index));
         Endpoint {
             user,
+            turn,
             position,
             stream,
             circuits,

@@ -623,10 +623,8 @@ impl Lane {
         }
         for index in of_user(&self.servers, user, |server| server.endpoint.user) {
             let server = &mut self.servers[index];
-            if server.endpoint.on_closed(position, circuit)
-                && let Some(sink) = &mut server.sink
-            {
-                sink.fail(now, cause, journal);
+            if server.endpoint.on_closed(position, circuit) {
+                server.on_closed(now, cause);
             }
         }
     }

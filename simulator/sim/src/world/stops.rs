@@ -3,12 +3,16 @@
 //!
 //! When a machine stops is known beforehand, so its neighbours' lanes know when they notice.
 
-use hopflow_units::Instant;
+use hopflow_units::{Duration, Instant};
 
 use super::faults::Faults;
 use super::lane::Lane;
 use super::schedule::Scheduled;
 use super::users::{Directions, Leg};
+
+/// When neighbours at the latest have asked each other about a circuit, after one that stopped was noticed: the
+/// word that it is closed may be lost.
+const ASKED: Duration = Duration::from_secs(60);
 
 /// Schedules all of it in the lanes. Connections break first: they bring nobody word of circuits.
 pub(crate) fn schedule(faults: &Faults, lanes: &mut [Lane], users: &[Directions]) {
@@ -38,7 +42,8 @@ fn break_connections(faults: &Faults, lane: &mut Lane) {
     }
 }
 
-/// Closes a circuit at each node that stops from a time on, and at the neighbours of such a node.
+/// Closes a circuit at each node that stops from a time on, and at the neighbours of such a node; at the
+/// others, too, when they would have asked, unless they have heard of it by then.
 fn close_circuit(faults: &Faults, lanes: &mut [Lane], leg: &Leg, from: Instant) {
     let hops = leg.hops();
     for (place, &(node, circuit)) in hops.iter().enumerate() {
@@ -47,7 +52,11 @@ fn close_circuit(faults: &Faults, lanes: &mut [Lane], leg: &Leg, from: Instant) 
         let beside = [place.checked_sub(1), Some(place + 1)];
         let beside = beside.into_iter().flatten().filter_map(|it| hops.get(it));
         let there = beside.flat_map(|(node, _)| faults.stops_since(node.machine(), from));
-        let times: Vec<Instant> = here.chain(there.map(|it| it.noticed)).collect();
+        let others = hops.iter().enumerate();
+        let others = others.filter(|(other, _)| place.abs_diff(*other) > 1);
+        let far = others.flat_map(|(_, (node, _))| faults.stops_since(node.machine(), from));
+        let near = here.chain(there.map(|it| it.noticed));
+        let times: Vec<Instant> = near.chain(far.map(|it| it.noticed + ASKED)).collect();
         let position = node.position;
         let schedule = &mut lanes[node.machine()].schedule;
         for at in times {

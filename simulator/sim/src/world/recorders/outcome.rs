@@ -19,6 +19,7 @@ use crate::world::users::{Endpoint, Sink};
 /// circuit before, `events` how many happened elsewhere.
 pub(crate) fn collect(lanes: Vec<Lane>, circuits: Vec<CircuitOutcome>, mut events: u64) -> Outcome {
     let mut all = Collected {
+        turns: vec![0; circuits.len()],
         circuits,
         ..Collected::default()
     };
@@ -39,8 +40,12 @@ struct Collected {
     visits: Vec<crate::outcome::Visit>,
     circuits: Vec<CircuitOutcome>,
     latencies: Vec<(u32, Latencies)>,
-    packaged: Vec<(Instant, u32, Bytes)>,
-    delivered: Vec<(Instant, u32, [Bytes; 2])>,
+    packaged: Vec<(Instant, u32, u32, Bytes)>,
+    delivered: Vec<(Instant, u32, u32, [Bytes; 2])>,
+    /// What was packaged at the end of the run: of which user, and on the how manieth of its circuits.
+    sources: Vec<(u32, u32, Bytes)>,
+    /// How many circuits each user had before its last.
+    turns: Vec<u32>,
     hops: Vec<HopSample>,
     metrics: Vec<MetricSample>,
     legs: Vec<LegTraffic>,
@@ -66,13 +71,14 @@ impl Collected {
             mut connections,
             mut clients,
             mut servers,
-            records,
+            mut records,
             ..
         } = lane;
         for client in &mut clients {
             self.add_end(&machine, &client.endpoint, client.sink.as_mut());
         }
         for server in &mut servers {
+            server.end(&mut records.journal);
             self.add_end(&machine, &server.endpoint, server.sink.as_mut());
         }
         for user in records.closed {
@@ -111,17 +117,20 @@ impl Collected {
 
     /// Notes what is known of a user at one of its ends.
     fn add_end(&mut self, machine: &Machine, endpoint: &Endpoint, sink: Option<&mut Sink>) {
-        let circuit = &mut self.circuits[endpoint.user as usize];
+        let Endpoint { user, turn, .. } = *endpoint;
+        let circuit = &mut self.circuits[user as usize];
         let Some(sink) = sink else {
-            circuit.packaged += packaged(endpoint, machine);
+            let packaged = packaged(endpoint, machine);
+            self.sources.push((user, turn, packaged));
             return;
         };
+        self.turns[user as usize] = sink.turn;
         circuit.packaged += sink.before;
         circuit.delivered = sink.bytes;
         circuit.delivered_cells = sink.cells;
         circuit.latency = std::mem::take(&mut sink.latency);
         self.open.extend(sink.open());
-        let latencies = sink.latencies().map(|latencies| (endpoint.user, latencies));
+        let latencies = sink.latencies().map(|latencies| (user, latencies));
         self.latencies.extend(latencies);
     }
 
@@ -153,6 +162,12 @@ impl Collected {
         self.legs
             .sort_by_key(|used| (used.circuit, used.leg, used.hop));
         self.cross.sort_unstable();
+        for (user, turn, packaged) in std::mem::take(&mut self.sources) {
+            // An exit may not have heard yet that the user has another circuit.
+            if turn >= self.turns[user as usize] {
+                self.circuits[user as usize].packaged += packaged;
+            }
+        }
         let samples = self.samples();
         let cell_hops = self.machines.iter().map(|machine| machine.cell_hops).sum();
         let (nodes, queues): (Vec<_>, Vec<_>) = self
@@ -186,31 +201,32 @@ impl Collected {
     /// What was packaged at one end and delivered at the other.
     fn samples(&mut self) -> Vec<Sample> {
         self.packaged
-            .sort_unstable_by_key(|(at, circuit, _)| (*at, *circuit));
+            .sort_unstable_by_key(|(at, user, turn, _)| (*at, *user, *turn));
         self.delivered
-            .sort_unstable_by_key(|(at, circuit, _)| (*at, *circuit));
-        // A user whose circuit is rebuilt has several sources, most of which have packaged nothing.
-        self.packaged.dedup_by(|other, first| {
-            let same = (other.0, other.1) == (first.0, first.1);
-            if same {
-                first.2 += other.2;
+            .sort_unstable_by_key(|(at, user, ..)| (*at, *user));
+        let mut sources = self.packaged.iter().peekable();
+        let samples = self.delivered.iter().map(|&(at, user, present, bytes)| {
+            let [delivered, mut packaged] = bytes;
+            // A user whose circuit is rebuilt has several sources. Those of circuits before may not have heard of
+            // it yet, and those of later ones have packaged nothing.
+            while let Some((_, _, turn, bytes)) = sources.next_if(|it| (it.0, it.1) == (at, user)) {
+                if *turn >= present {
+                    packaged += *bytes;
+                }
             }
-            same
-        });
-        let both = self.packaged.iter().zip(&self.delivered);
-        both.map(|(source, sink)| {
-            assert!(
-                (source.0, source.1) == (sink.0, sink.1),
-                "both ends are sampled at the same times"
-            );
             Sample {
-                at: source.0,
-                circuit: source.1,
-                packaged: source.2 + sink.2[1],
-                delivered: sink.2[0],
+                at,
+                circuit: user,
+                packaged,
+                delivered,
             }
-        })
-        .collect()
+        });
+        let samples = samples.collect();
+        assert!(
+            sources.next().is_none(),
+            "both ends are sampled at the same times"
+        );
+        samples
     }
 }
 

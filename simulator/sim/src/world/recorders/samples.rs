@@ -14,11 +14,11 @@ pub(crate) struct Sampler {
     circuits: Option<Series>,
     hops: Option<Series>,
     pub(crate) watched: Vec<WatchedHop>,
-    /// What sources here have packaged: when, and of which circuit.
-    pub(super) packaged: Vec<(Instant, u32, Bytes)>,
-    /// What has been delivered here, and of it over circuits that were closed before: when, and of
-    /// which circuit.
-    pub(super) delivered: Vec<(Instant, u32, [Bytes; 2])>,
+    /// What sources here have packaged: when, of which user, and on the how manieth of its circuits.
+    pub(super) packaged: Vec<(Instant, u32, u32, Bytes)>,
+    /// What has been delivered here: when, of which user, on the how manieth of its circuits it is, and how
+    /// much in all and over circuits before.
+    pub(super) delivered: Vec<(Instant, u32, u32, [Bytes; 2])>,
     pub(super) hop_samples: Vec<HopSample>,
     pub(super) metrics: Vec<MetricSample>,
     /// What one flow measured; keeps its memory.
@@ -115,10 +115,16 @@ impl Sampler {
         endpoint: &Endpoint,
         sink: Option<&Sink>,
     ) {
-        let user = endpoint.user;
+        let Endpoint { user, turn, .. } = *endpoint;
         match sink {
-            Some(sink) => self.delivered.push((now, user, [sink.bytes, sink.before])),
-            None => self.packaged.push((now, user, packaged(endpoint, machine))),
+            Some(sink) => {
+                let bytes = [sink.bytes, sink.before];
+                self.delivered.push((now, user, sink.turn, bytes));
+            }
+            None => {
+                let bytes = packaged(endpoint, machine);
+                self.packaged.push((now, user, turn, bytes));
+            }
         }
     }
 

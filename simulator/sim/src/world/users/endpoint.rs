@@ -8,6 +8,8 @@ use hopflow_units::Bytes;
 pub(crate) struct Endpoint {
     /// The user's number.
     pub(crate) user: u32,
+    /// How many circuits the user had before this one.
+    pub(crate) turn: u32,
     /// Which of the machine's nodes it is.
     pub(crate) position: u16,
     pub(crate) stream: StreamHandle,

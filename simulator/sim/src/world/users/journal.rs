@@ -9,7 +9,7 @@ use crate::outcome::{Download, Failure, Visit};
 pub(crate) struct Journal {
     /// In order of their completion.
     pub(crate) downloads: Vec<Download>,
-    /// In order of their end.
+    /// In no order.
     pub(crate) failures: Vec<Failure>,
     /// In order of their beginning.
     pub(crate) visits: Vec<Visit>,

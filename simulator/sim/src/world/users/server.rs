@@ -6,6 +6,7 @@ use hopflow_units::{Bytes, Duration, Instant};
 use super::endpoint::{Endpoint, StreamWrite};
 use super::journal::Journal;
 use super::sink::Sink;
+use crate::outcome::FailCause;
 use crate::payload::Simulated;
 use crate::spec::Fetch;
 use crate::world::outbox::Request;
@@ -17,6 +18,8 @@ pub(crate) struct Server {
     requests: Requests,
     /// What is measured, if that is what the server receives.
     pub(crate) sink: Option<Sink>,
+    /// When its circuit closed, and why.
+    closed: Option<(Instant, FailCause)>,
 }
 
 /// What a user has asked for.
@@ -34,6 +37,20 @@ impl Server {
             endpoint,
             requests: Requests::default(),
             sink,
+            closed: None,
+        }
+    }
+
+    /// Its circuit is closed. Of what the user asks for in the same window of the simulation it may have heard
+    /// or not, so what is broken off is told [at the end](Self::end).
+    pub(crate) const fn on_closed(&mut self, now: Instant, cause: FailCause) {
+        self.closed = Some((now, cause));
+    }
+
+    /// The run is over: notes an upload that was broken off.
+    pub(crate) fn end(&mut self, journal: &mut Journal) {
+        if let (Some(sink), Some((closed, cause))) = (&mut self.sink, self.closed) {
+            sink.fail(closed, cause, journal);
         }
     }
 

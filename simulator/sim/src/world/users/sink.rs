@@ -24,7 +24,7 @@ pub(crate) struct Sink {
     /// What came over circuits that were closed before.
     pub(crate) before: Bytes,
     /// How many such circuits there were.
-    turn: u32,
+    pub(crate) turn: u32,
     pub(crate) cells: Cells,
     pub(crate) latency: LatencyHistogram,
     /// The transfer under way.
@@ -177,7 +177,8 @@ impl Sink {
         }
     }
 
-    /// The circuit is closed: notes the download that will not be complete, if there is one.
+    /// The circuit is closed: notes the download that will not be complete, if there is one. What was
+    /// requested later fails at once.
     pub(crate) fn fail(&mut self, now: Instant, cause: FailCause, journal: &mut Journal) {
         let (transfer, begun) = (self.transfer.take(), self.begun.take());
         let first = begun.map(|begun| (begun.requested, Some(begun.first_byte)));
@@ -192,7 +193,7 @@ impl Sink {
             class: self.class,
             index: self.completed,
             requested,
-            failed: now,
+            failed: now.max(requested),
             ttfb: first_byte.map(|at| at - requested),
             received: before + transfer.map_or(Bytes::ZERO, |transfer| transfer.received),
             endless: size == Some(Fetch::ENDLESS),
@@ -316,6 +317,26 @@ mod tests {
             cause: FailCause::Left,
         };
         assert_eq!(journal.failures, [expected]);
+    }
+
+    #[test]
+    fn what_is_requested_after_the_end_of_the_circuit_fails_at_once() {
+        let mut sink = Sink::new(3, Class::Web, Direction::Forward);
+        let mut journal = Journal::default();
+        sink.begin(Request {
+            at: at(10),
+            fetch: Fetch {
+                request: RESPONSE,
+                server_delay: Duration::ZERO,
+                response: None,
+                pause: Duration::ZERO,
+                continued: false,
+            },
+        });
+        sink.fail(at(7), FailCause::Closed, &mut journal);
+        let failure = journal.failures[0];
+        assert_eq!((failure.requested, failure.failed), (at(10), at(10)));
+        assert_eq!(sink.open(), None);
     }
 
     #[test]

@@ -223,9 +223,9 @@ fn between(before: &Transfer, next: &Transfer) -> Step {
 }
 
 impl Life {
-    /// How the cell came with a mark to a node, which had it by a time.
+    /// How the cell first came with a mark to a node, which had it by a time: a link may copy it.
     fn received(&self, mark: u16, by: Instant, at: impl Fn(&Received) -> bool) -> &Received {
-        let mut all = self.received.iter().rev();
+        let mut all = self.received.iter();
         let found = all.find(|it| it.cell.mark == mark && it.at <= by && at(it));
         found.expect("what leaves a node has come to it")
     }
