@@ -222,7 +222,7 @@ class Campaign:
                     "the time is over (`hours`); what is made is kept, the same call goes on"
                 )
             before = {point.id for point in self.points if state.is_decided(point)}
-            state.read()
+            state.read(existing)
             state.decide()
             if self.definition.targets:
                 self._tell_decided(state, before, watch)

@@ -216,12 +216,11 @@ def _unit(column: str) -> str:
 def write_manifest(store: Store, state: State, left_out: Sequence[tuple[Point, str]]) -> None:
     """Writes what was found: the same bits for the same runs."""
     definition = state.definition
-    existing = store.names("data/runs") if state.lost else set()
     points = [
         {
             "point": point.id,
             "parameters": dict(point.parameters),
-            "networks": state.networks(point, existing),
+            "networks": state.networks(point),
             "decided": state.is_decided(point),
             "differences": [_difference(one) for one in state.differences.get(point.id, [])],
         }
@@ -266,8 +265,6 @@ def results_hash(state: State) -> str:
     """The hash of the results of all runs, the same wherever and whenever they were made."""
     hasher = hashlib.blake2b(digest_size=8)
     for point in state.points:
-        if point.id in state.lost:
-            continue
         for transport in state.definition.transports:
             for name, chunk in state.chunks(point, transport):
                 hasher.update("\n".join((name, *chunk.results, "")).encode())

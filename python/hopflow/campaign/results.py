@@ -97,6 +97,9 @@ class CampaignResults:
         """A row per point, transport and quantity: the mean, and the difference to the baseline.
 
         Both have confidence sequences.
+
+        Raises:
+            HopflowError: No run could be made.
         """
         found: pa.Table = call("hopflow.campaign.summary:summary", self, extra="campaign")
         return found

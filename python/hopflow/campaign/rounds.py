@@ -68,18 +68,11 @@ class State:
         for first in range(1, self.wanted[point.id][transport] + 1, batch):
             yield first, file_name(RUNS, point.id, transport, first, batch, content)
 
-    def networks(self, point: Point, existing: set[str]) -> dict[str, int]:
-        """By transport, the networks of a point that have runs: those wanted, unless it is lost.
-
-        Args:
-            point: The point.
-            existing: The files of runs that there are; they count where the point is lost.
-        """
-        if point.id not in self.lost:
-            return self.wanted[point.id]
+    def networks(self, point: Point) -> dict[str, int]:
+        """By transport, the networks of a point that have runs: those wanted, unless it is lost."""
         batch = self.definition.networks.batch
         return {
-            transport: batch * sum(name in existing for _, name in self.files(point, transport))
+            transport: batch * len(self.chunks(point, transport))
             for transport in self.definition.transports
         }
 
@@ -109,19 +102,21 @@ class State:
             for (transport, first, content), (one, points) in orders.items()
         ]
 
-    def read(self) -> None:
-        """Reads what is wanted and not read yet.
+    def read(self, existing: set[str]) -> None:
+        """Reads what is wanted and not read yet: of points that are lost, what there is.
+
+        Args:
+            existing: The files of runs that there are.
 
         Raises:
-            HopflowError: A file is damaged.
+            HopflowError: A file is damaged, or one that is wanted is missing.
         """
         names = [
             name
             for point in self.points
-            if point.id not in self.lost
             for transport in self.definition.transports
             for _, name in self.files(point, transport)
-            if name not in self._chunks
+            if name not in self._chunks and (name in existing or point.id not in self.lost)
         ]
         with ThreadPoolExecutor(8) as readers:
             for name, chunk in zip(names, readers.map(self._chunk, names), strict=True):
@@ -151,8 +146,9 @@ class State:
         )
 
     def chunks(self, point: Point, transport: str) -> list[tuple[str, Chunk]]:
-        """The chunks of a point that are wanted, in order, with their names."""
-        return [(name, self._chunks[name]) for _, name in self.files(point, transport)]
+        """The chunks of a point that are wanted and read, in order, with their names."""
+        names = (name for _, name in self.files(point, transport))
+        return [(name, self._chunks[name]) for name in names if name in self._chunks]
 
     def values(self, point: Point, transport: str, quantity: str) -> dict[int, float]:
         """A quantity by network, of the runs that have it."""
@@ -239,7 +235,6 @@ class State:
         return [
             {"point": point.id, "transport": transport, "seed": network, "error": error}
             for point in self.points
-            if point.id not in self.lost
             for transport in self.definition.transports
             for _, chunk in self.chunks(point, transport)
             for network, error in chunk.errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hopflow._errors import HopflowError
 from hopflow.campaign.definition import quantities
 from hopflow.campaign.results import CampaignResults
 from hopflow.campaign.stopping import width_factor
@@ -19,8 +20,13 @@ def rows(results: CampaignResults) -> list[Row]:
     """A row per point, transport and quantity that a run has, in the order of these.
 
     Means are over networks; a difference is taken on the networks that both transports have.
+
+    Raises:
+        HopflowError: No run could be made.
     """
     manifest = results.manifest
+    if not any(any(point["networks"].values()) for point in manifest["points"]):
+        raise HopflowError(f"{results.url} has no runs; the same campaign makes them")
     alpha = 1.0 - manifest["confidence"]
     columns = [parameter["column"] for parameter in results.about["parameters"]]
     found = _query(results, columns, manifest["baseline"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,18 @@ def test_a_lost_point_hides_nothing_and_counts_its_own_runs(
         out=tmp_path / "out",
     )
     lost, other = campaign.points
+    true = chunks.native()
+
+    class Defective:
+        __file__ = true.__file__
+
+        def run_each(self, scenario: Any, wanted: chunks.Runs, watch: Any) -> Any:
+            for about, tables in true.run_each(scenario, wanted, watch):
+                key = json.loads(about)["key"]
+                failed = json.dumps({"key": key, "error": "no node today"})
+                yield (failed, []) if key["seed"] == 2 else (about, tables)
+
+    monkeypatch.setattr(chunks, "native", Defective)
 
     def failing(order: chunks.Order, **given: Any) -> chunks.Made:
         if order.transport == "backtap" and order.points[0][0] == lost.id:
@@ -101,6 +114,9 @@ def test_a_lost_point_hides_nothing_and_counts_its_own_runs(
     assert networks[lost.id] == {"vanilla": 6, "backtap": 0}
     assert networks[other.id] == {"vanilla": 6, "backtap": 6}
     assert results.runs.num_rows == 18
+    failures = results.manifest["failures"]
+    found = [(it["point"], it["transport"], it["seed"]) for it in failures]
+    assert found == [(lost.id, "vanilla", 2), (other.id, "vanilla", 2), (other.id, "backtap", 2)]
     page = results.report.read_text()
     about = {name: one["about"].rstrip(".") for name, one in quantities().items()}
     assert about["latency_p95"] in page and about["bulk_goodput"] not in page

@@ -405,6 +405,25 @@ def test_a_failed_run_is_a_line_and_ends_nothing(
     assert sum(row["error"] is not None for row in rows) == 2
 
 
+def test_runs_that_do_not_fit_into_memory_are_not_made(
+    small: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    campaign = Campaign(small, networks=2, out=tmp_path)
+    monkeypatch.setenv("HOPFLOW_MEMORY", "1 MB")
+    results = campaign.run(cores=2)
+    assert not results.manifest["complete"]
+    told = capsys.readouterr().err
+    assert "a run needs about" in told
+    assert "there is no report" in told and "has no runs" in told
+    # Side by side they would not fit.
+    monkeypatch.setenv("HOPFLOW_MEMORY", "100 MB")
+    results = campaign.run(report=False, cores=2)
+    assert results.manifest["complete"] and results.runs.num_rows == 4
+
+
 def test_many_read_the_data_set_in_a_line(made: hopflow.CampaignResults) -> None:
     pandas = pytest.importorskip("pandas")
     count = made.runs.num_rows

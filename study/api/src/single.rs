@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use hopflow_lab::run::{Error, Job, Monitor, execute_one};
+use hopflow_lab::run::{Error, Job, Monitor, Share, execute_one};
 use hopflow_lab::scenario::Seeds;
 use hopflow_results::{EncodedTable, Fingerprint, RunEntry, RunKey, Tables};
 
@@ -62,10 +62,11 @@ pub fn keys(source: &Source, build: &str) -> Result<Vec<RunKey>, Failure> {
 /// Makes runs one after the other, each on so many threads; nothing is written. There are none of
 /// variants.
 ///
-/// A run that fails by a defect is told, and the others are made.
+/// A run that fails by a defect is told, and the others are made. Calls on several threads of a process wait
+/// for each other where their runs do not fit into memory together.
 ///
 /// # Errors
-/// If the scenario cannot be run, or the monitor interrupts.
+/// If the scenario cannot be run, a run would not fit into memory alone, or the monitor interrupts.
 pub fn run_each(
     runs: &Runs<'_>,
     threads: usize,
@@ -79,10 +80,13 @@ pub fn run_each(
         .map(|(label, choice)| (label.to_owned(), choice.clone()))
         .collect();
     let jobs = Job::plan(&scenario.into(), runs.build)?;
-    let jobs = jobs
+    let wanted = jobs
         .iter()
         .filter(|job| job.key.transport == runs.transport);
-    jobs.map(|job| single(job, &runs.tables, threads, monitor))
+    let first = wanted.clone().next();
+    let _memory = first.map(|job| Share::take(job, monitor)).transpose()?;
+    wanted
+        .map(|job| single(job, &runs.tables, threads, monitor))
         .collect()
 }
 

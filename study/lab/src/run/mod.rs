@@ -20,7 +20,7 @@ use std::path::PathBuf;
 pub use campaign::{Campaign, Finished, text_with_circuits};
 pub use execute::{Keep, Monitor, Silent, Threads, execute, execute_one};
 pub use job::Job;
-pub use memory::that_fit;
+pub use memory::{Share, that_fit};
 pub use needs::Needs;
 pub use watched::Watched;
 
