@@ -154,7 +154,7 @@ impl CdfTable {
     ///
     /// # Errors
     /// If a number is not finite, values or probabilities decrease, the first probability is
-    /// negative, or the last is not 1.
+    /// negative, one is above 1, or the last is not 1.
     pub fn new(points: Vec<(f64, f64)>) -> Result<Self, CdfError> {
         let mut floor = (f64::NEG_INFINITY, 0.0);
         for (index, &point) in points.iter().enumerate() {
@@ -164,6 +164,8 @@ impl CdfTable {
                 "has a lower value than the point before it; allowed are values that never decrease"
             } else if point.1 < floor.1 {
                 "has too low a probability; allowed are probabilities that rise from 0 or more to 1"
+            } else if point.1 > 1.0 {
+                "has a probability above 1; allowed are probabilities that rise from 0 or more to 1"
             } else {
                 floor = point;
                 continue;

@@ -78,6 +78,7 @@ fn a_table_that_is_no_distribution_is_refused_with_the_point_at_fault() {
     for (points, text) in [
         (vec![], "without reaching probability 1"),
         (vec![(0.0, 0.5)], "without reaching probability 1"),
+        (vec![(0.0, 50.0), (1.0, 100.0)], "above 1"),
         (
             vec![(0.0, -0.5), (1.0, 1.0)],
             "point 0 (value 0, probability -0.5)",

@@ -154,7 +154,7 @@ impl Config {
     /// Names the first parameter that is out of its range, and the range.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let buffer = (self.mss.get()..=1 << 31, "mss to 2 GiB");
-        in_range("mss", self.mss, (64..=65_483, "64 B to 65483 B"))?;
+        in_range("mss", self.mss, (64..=65_455, "64 B to 65455 B"))?;
         in_range("send_buffer", self.send_buffer, buffer.clone())?;
         in_range("receive_buffer", self.receive_buffer, buffer)?;
         let unsent = (self.mss.get()..=u64::MAX, "one mss or more");
@@ -225,7 +225,7 @@ mod tests {
             ..Config::default()
         };
         let message = config.validate().unwrap_err().to_string();
-        assert_eq!(message, "mss = 9 B: allowed is 64 B to 65483 B");
+        assert_eq!(message, "mss = 9 B: allowed is 64 B to 65455 B");
         let config = Config {
             min_rto: Duration::ZERO,
             ..Config::default()

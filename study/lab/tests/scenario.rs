@@ -390,7 +390,7 @@ fn what_tcp_cannot_have_is_refused_with_its_key() {
     for (tcp, expected) in [
         (
             "mss = \"9 B\"",
-            "network.tcp.mss: 9 B: allowed is 64 B to 65483 B",
+            "network.tcp.mss: 9 B: allowed is 64 B to 65455 B",
         ),
         (
             "mss = \"500 B\", send-buffer = \"511 B\"",
