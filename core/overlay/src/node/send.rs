@@ -157,11 +157,11 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     fn count_sent(&mut self, again: bool) {
         self.egress.pay_cell(again);
         let counters = &mut self.outbox.counters;
-        let count = match again {
-            true => &mut counters.cells_resent,
-            false => &mut counters.cells_sent,
-        };
-        *count += 1;
+        if again {
+            counters.cells_resent += 1;
+        } else {
+            counters.cells_sent += 1;
+        }
     }
 
     #[inline]
