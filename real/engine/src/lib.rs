@@ -33,5 +33,6 @@ pub use observer::{Observer, Turn};
 pub use offers::{OFFERS, check_offers};
 pub use origin::Meter;
 pub use types::{
-    Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Network, Transmit, Via,
+    Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Network, OpenedLink, Transmit,
+    Via,
 };

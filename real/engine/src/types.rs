@@ -60,6 +60,15 @@ pub enum Via {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ConnId(pub(crate) u64);
 
+/// A link that the engine opened, as engine and driver name it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct OpenedLink {
+    /// Where the relay takes links.
+    pub to: SocketAddr,
+    /// The connection that carries it; `None` with datagrams.
+    pub conn: Option<ConnId>,
+}
+
 /// Where datagrams are to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit {
@@ -204,7 +213,8 @@ pub struct Counters {
     pub nascent_circuits: u64,
     /// Handshakes of circuits that succeeded here, as a relay or as a client.
     pub handshakes: u64,
-    /// Those that failed.
+    /// Those that failed, and circuits that ended here before we had built them, unless because of this host: it has
+    /// another address or no route, or the engine was [shut down](crate::Engine::shut_down).
     pub handshakes_failed: u64,
     /// Links that were refused, or not opened, because there were too many.
     pub links_refused: u64,

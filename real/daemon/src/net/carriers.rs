@@ -123,6 +123,13 @@ impl Carriers {
         self.traffic
     }
 
+    /// The address of this host from which a connection leaves.
+    pub(super) fn own_address(&self, conn: ConnId) -> Option<IpAddr> {
+        let carrier = self.table.get(*self.keys.get(&conn)?)?;
+        let own = carrier.socket.local_addr().ok()?.ip();
+        (!own.is_unspecified()).then_some(own)
+    }
+
     /// Whether neighbours may connect.
     pub(super) fn listens(&self) -> bool {
         !self.listeners.is_empty()
@@ -506,6 +513,22 @@ mod tests {
         // The kernel may say later that nobody listens.
         let nobody = crate::net::free_address().unwrap();
         assert_ne!(end(nobody), Some(Failure::NoRoute));
+    }
+
+    #[test]
+    fn a_connection_has_an_own_address() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let to = listener.local_addr().unwrap();
+        let (poll, now) = (mio::Poll::new().unwrap(), Instant::from_nanos(1));
+        let mut carriers = Carriers::open(poll.registry(), &[], None, None).unwrap();
+        let mut engine = engine("vanilla", None);
+        engine.build(now, vec![identity(to).1]);
+        let conn = engine.opened_links().next().unwrap().conn.unwrap();
+        assert_eq!(carriers.own_address(conn), None);
+        while let Some(action) = engine.poll_action() {
+            carriers.act(now, poll.registry(), &mut engine, action);
+        }
+        assert_eq!(carriers.own_address(conn), Some(to.ip()));
     }
 
     #[test]

@@ -70,12 +70,19 @@ impl Needs {
         };
         Self {
             of_link,
-            opened: if of_link == 1 { relays as u32 } else { 0 },
+            opened: 0,
             exit,
             workers,
             files,
             descriptors: raise(),
         }
+        .with_relays(relays)
+    }
+
+    /// The same with a directory of so many relays.
+    pub(super) const fn with_relays(self, relays: usize) -> Self {
+        let opened = if self.of_link == 1 { relays as u32 } else { 0 };
+        Self { opened, ..self }
     }
 
     /// The limits of each worker's engine.
@@ -171,6 +178,19 @@ mod tests {
             needs.fit(LIMITS()).links
         };
         assert_eq!([links(1500), links(1000)], [1000, 500]);
+    }
+
+    #[test]
+    fn each_relay_of_a_directory_may_need_a_descriptor_where_circuits_share_links() {
+        let opened = |of_link, relays| Needs { of_link, ..NEEDS }.with_relays(relays).opened;
+        assert_eq!([opened(1, 3), opened(0, 3), opened(2, 3)], [3, 0, 0]);
+        let grown = Needs {
+            of_link: 1,
+            descriptors: Some(OF_PROCESS + 2 * OF_WORKER + 1000),
+            ..NEEDS
+        };
+        assert_eq!(grown.fit(LIMITS()).links, 1000);
+        assert_eq!(grown.with_relays(500).fit(LIMITS()).links, 500);
     }
 
     #[test]

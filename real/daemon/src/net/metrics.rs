@@ -116,7 +116,7 @@ const COUNTERS: [Number; 25] = [
     ),
     (
         "handshakes_failed",
-        "Handshakes of circuits that failed",
+        "Handshakes of circuits that failed, and a client's circuits that ended before they were built",
         |it| it.counters.handshakes_failed,
     ),
     (

@@ -1,9 +1,10 @@
 //! Whether a client has moved to another network: then its packets leave from another address, which relays
 //! do not know.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use hopflow_engine::OpenedLink;
 use hopflow_wire::Carrier;
 
 use super::reach::{is_of_this_host, source_towards};
@@ -12,9 +13,10 @@ use super::reach::{is_of_this_host, source_towards};
 #[derive(Debug)]
 pub(super) struct Moves {
     source: fn(SocketAddr) -> Option<IpAddr>,
-    /// Whether an address that is left for another one still serves the links that have it.
+    /// Whether an address from which packets leave no more still serves the links that have it.
     serves: fn(IpAddr) -> bool,
-    seen: BTreeMap<SocketAddr, IpAddr>,
+    /// The addresses of links that have none of their own.
+    seen: BTreeMap<OpenedLink, IpAddr>,
 }
 
 impl Moves {
@@ -31,21 +33,27 @@ impl Moves {
         }
     }
 
-    /// Those of these relays to which packets leave from another address than when this was asked last, and
-    /// which the old one does not serve. Where there is no route for a while, the address that there is
-    /// afterwards counts.
-    pub(super) fn look(&mut self, relays: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
-        let relays: BTreeSet<SocketAddr> = relays.collect();
-        self.seen.retain(|relay, _| relays.contains(relay));
+    /// Those of these links whose address is another one than that from which packets to the relay leave, and does not
+    /// serve them any more. A link's own address comes with it; of one without, the address counts from which packets
+    /// left when this was asked last. Where there is no route for a while, the address that there is afterwards counts.
+    pub(super) fn look(
+        &mut self,
+        links: impl Iterator<Item = (OpenedLink, Option<IpAddr>)>,
+    ) -> Vec<OpenedLink> {
+        let links: BTreeMap<OpenedLink, Option<IpAddr>> = links.collect();
+        self.seen.retain(|link, _| links.contains_key(link));
+        let (source, mut sources) = (self.source, BTreeMap::new());
         let mut moved = Vec::new();
-        for relay in relays {
-            let Some(source) = (self.source)(relay) else {
+        for (link, own) in links {
+            // There may be many links to a relay.
+            let to = link.to;
+            let Some(source) = *sources.entry(to).or_insert_with(|| source(to)) else {
                 continue;
             };
-            let before = *self.seen.entry(relay).or_insert(source);
+            let before = own.unwrap_or_else(|| *self.seen.entry(link).or_insert(source));
             if before != source && !(self.serves)(before) {
-                self.seen.insert(relay, source);
-                moved.push(relay);
+                self.seen.insert(link, source);
+                moved.push(link);
             }
         }
         moved
@@ -55,9 +63,19 @@ impl Moves {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{engine, identity};
+    use hopflow_units::Instant;
+    use std::net::Ipv4Addr;
 
-    fn address(last: u8) -> SocketAddr {
-        SocketAddr::from(([10, 0, 0, last], 9001))
+    /// A link without an address of its own.
+    fn link(last: u8) -> OpenedLink {
+        let to = SocketAddr::from(([10, 0, 0, last], 9001));
+        OpenedLink { to, conn: None }
+    }
+
+    /// What is moved of the links to these relays.
+    fn look(moves: &mut Moves, relays: &[u8]) -> Vec<OpenedLink> {
+        moves.look(relays.iter().map(|last| (link(*last), None)))
     }
 
     #[test]
@@ -72,31 +90,60 @@ mod tests {
             serves: |_| false,
             seen: BTreeMap::new(),
         };
-        let relays = [1, 2].map(address);
-        assert!(moves.look(relays.into_iter()).is_empty());
+        let relays = [1, 2];
+        assert!(look(&mut moves, &relays).is_empty());
         moves.source = |_| None;
-        assert!(moves.look(relays.into_iter()).is_empty());
+        assert!(look(&mut moves, &relays).is_empty());
         moves.source = home;
-        assert!(moves.look(relays.into_iter()).is_empty());
+        assert!(look(&mut moves, &relays).is_empty());
         moves.source = away;
-        assert_eq!(moves.look(relays.into_iter()), [address(2)]);
-        assert!(moves.look(relays.into_iter()).is_empty());
+        assert_eq!(look(&mut moves, &relays), [link(2)]);
+        assert!(look(&mut moves, &relays).is_empty());
     }
 
     #[test]
     fn connections_stay_with_an_address_for_as_long_as_this_host_has_it() {
-        let here = address(1);
         let mut moves = Moves {
             source: |_| Some(IpAddr::from([192, 168, 0, 1])),
             serves: |_| true,
             seen: BTreeMap::new(),
         };
-        moves.look([here].into_iter());
+        look(&mut moves, &[1]);
         moves.source = |_| Some(IpAddr::from([192, 168, 1, 1]));
-        assert!(moves.look([here].into_iter()).is_empty());
+        assert!(look(&mut moves, &[1]).is_empty());
         moves.serves = |_| false;
-        assert_eq!(moves.look([here].into_iter()), [here]);
-        assert!(moves.look([here].into_iter()).is_empty());
+        assert_eq!(look(&mut moves, &[1]), [link(1)]);
+        assert!(look(&mut moves, &[1]).is_empty());
+    }
+
+    const OLD: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1));
+    const NEW: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 1));
+
+    #[test]
+    fn of_several_connections_to_a_relay_those_have_moved_whose_address_is_gone() {
+        let mut client = engine("pctcp", None);
+        let hop = identity(link(1).to).1;
+        for _ in 0..2 {
+            client.build(Instant::from_nanos(1), vec![hop.clone()]);
+        }
+        let opened: Vec<OpenedLink> = client.opened_links().collect();
+        let links = [(opened[0], Some(OLD)), (opened[1], Some(NEW))];
+        let look = |source: fn(SocketAddr) -> Option<IpAddr>, serves: fn(IpAddr) -> bool| {
+            let seen = BTreeMap::new();
+            let mut moves = Moves {
+                source,
+                serves,
+                seen,
+            };
+            moves.look(links.into_iter())
+        };
+        assert!(look(|_| Some(NEW), |_| true).is_empty());
+        assert_eq!(look(|_| Some(NEW), |own| own == NEW), [opened[0]]);
+        assert_eq!(look(|_| Some(OLD), |own| own == OLD), [opened[1]]);
+        assert!(
+            look(|_| None, |_| false).is_empty(),
+            "the address may come back"
+        );
     }
 
     #[test]
@@ -106,19 +153,20 @@ mod tests {
             serves: |_| false,
             seen: BTreeMap::new(),
         };
-        moves.look([address(1)].into_iter());
-        moves.look(std::iter::empty());
+        look(&mut moves, &[1]);
+        look(&mut moves, &[]);
         moves.source = |_| Some(IpAddr::from([192, 168, 1, 1]));
-        assert!(moves.look([address(1)].into_iter()).is_empty());
+        assert!(look(&mut moves, &[1]).is_empty());
     }
 
     #[test]
     fn packets_to_this_host_leave_from_it() {
         for carrier in [Carrier::Stream, Carrier::Datagram] {
             let mut moves = Moves::new(carrier);
-            let here = SocketAddr::from(([127, 0, 0, 1], 9));
-            assert!(moves.look([here].into_iter()).is_empty());
-            assert_eq!(moves.seen.get(&here), Some(&here.ip()));
+            let to = SocketAddr::from(([127, 0, 0, 1], 9));
+            let here = OpenedLink { to, conn: None };
+            assert!(moves.look([(here, None)].into_iter()).is_empty());
+            assert_eq!(moves.seen.get(&here), Some(&to.ip()));
         }
         assert!(is_of_this_host([127, 0, 0, 1].into()));
         assert!(!is_of_this_host([192, 0, 2, 1].into()));

@@ -56,7 +56,7 @@ struct Outbound {
     asked: usize,
     /// The far end has finished.
     far_end: bool,
-    /// The socket is shut down for writing.
+    /// The socket is shut down for writing, or takes nothing more.
     ended: bool,
     /// The socket takes nothing more: what comes is dropped.
     deaf: bool,
@@ -100,6 +100,8 @@ impl Pipe {
         now: Instant,
     ) -> Self {
         limit_buffers(&socket);
+        // Also where this process dies and the kernel closes it, until its end was passed on.
+        set_breaks_off(&socket, true);
         Self {
             socket,
             stream,
@@ -206,8 +208,7 @@ impl Pipe {
 
     /// Lets the connection break off, so that nobody takes what came for all that was sent.
     pub(super) fn break_off(&self) {
-        // It breaks off in any case, but perhaps like one that ends.
-        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
+        set_breaks_off(&self.socket, true);
     }
 
     fn write(&mut self, now: Instant, engine: &mut Engine) -> io::Result<()> {
@@ -220,6 +221,10 @@ impl Pipe {
         }
         if drained && out.far_end && !std::mem::replace(&mut out.ended, true) {
             let shut_down = self.socket.shutdown(Shutdown::Write);
+            if shut_down.is_ok() {
+                // What the kernel still holds is to arrive.
+                set_breaks_off(&self.socket, false);
+            }
             self.unless_deaf(shut_down)?;
         }
         Ok(())
@@ -376,6 +381,12 @@ fn limit_buffers(socket: &TcpStream) {
     let raw = SockRef::from(socket);
     let _ = raw.set_tcp_notsent_lowat(UNSENT);
     let _ = raw.set_recv_buffer_size(UNREAD);
+}
+
+/// Whether a connection breaks off when it is closed, or ends.
+fn set_breaks_off(socket: &TcpStream, breaks_off: bool) {
+    // It is closed in any case, but perhaps in the other way.
+    let _ = SockRef::from(socket).set_linger(breaks_off.then_some(Duration::ZERO));
 }
 
 /// What an operation on a socket brought; `None` if it must wait.

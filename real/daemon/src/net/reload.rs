@@ -23,7 +23,7 @@ pub(super) struct Reloadable {
     pub(super) config: RelayConfig,
     pub(super) directory: Arc<Directory>,
     pub(super) own: ListedKeys,
-    /// What its limits need.
+    /// What its limits need, with the directory that it was started with.
     pub(super) needs: Needs,
     /// The limits that metrics tell.
     pub(super) told: Arc<Mutex<RelayLimits>>,
@@ -58,11 +58,12 @@ impl Reloadable {
         } else {
             known(&directory)
         };
-        let limits = self.needs.fit(config.limits);
+        let needs = self.needs.with_relays(directory.relays.len());
+        let limits = needs.fit(config.limits);
         Ok(Change {
-            limits: self.needs.share(&limits),
+            limits: needs.share(&limits),
             told: limits,
-            exit: exit_limits(&limits, self.needs.workers),
+            exit: exit_limits(&limits, needs.workers),
             overlay: Arc::new(overlay(config, &self.own.0, &directory)),
             extend_to,
             directory: Arc::new(directory),
@@ -191,5 +192,56 @@ pub(super) fn overlay(config: &RelayConfig, own: &Hex<32>, directory: &Directory
             Families::default()
         },
         ..Overlay::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::KeyStore;
+    use crate::testing::network;
+    use hopflow_units::Duration;
+
+    #[test]
+    fn each_relay_that_the_directory_gains_takes_a_descriptor_from_links_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = KeyStore::open(&folder.path().join("authority")).unwrap();
+        let authority = authority.authority().unwrap();
+        let sign = |relays| {
+            let mut directory = network(relays, 0, 0);
+            directory.valid_after = calendar_time();
+            directory.valid_until = calendar_time().after(Duration::from_secs(3600));
+            let text = directory.sign(&authority).unwrap();
+            std::fs::write(folder.path().join("directory.toml"), text).unwrap();
+            directory
+        };
+        let directory = sign(2);
+        let file = folder.path().join("relay.toml");
+        let text = format!(
+            "keys = 'keys'\nlisten = '127.0.0.1:9'\n[network]\ndirectory = 'directory.toml'\n\
+             authority = '{}'\n[limits]\nlinks = 1000\n",
+            authority.id()
+        );
+        std::fs::write(&file, text).unwrap();
+        let config = RelayConfig::load(&file).unwrap();
+        let reloadable = Reloadable {
+            config: config.clone(),
+            directory: Arc::new(directory),
+            own: (Hex([99; 32]), Hex([99; 32])),
+            needs: Needs {
+                of_link: 1,
+                opened: 2,
+                exit: false,
+                workers: 1,
+                files: 0,
+                descriptors: Some(600),
+            },
+            told: Arc::new(Mutex::new(config.limits)),
+            to_v6: None,
+        };
+        let links = || reloadable.change(&config).unwrap().told.links;
+        let before = links();
+        sign(12);
+        assert_eq!(before - links(), 10);
     }
 }

@@ -210,11 +210,14 @@ impl Shared {
         Traffic { sent, received }
     }
 
-    /// The worker begins anew, and its counts with it: goes on from those that it published last.
+    /// The worker begins anew, and its counts with it: goes on from those that it published last. Until it publishes,
+    /// its account is of what was counted alone.
     pub(super) fn begin_anew(&self) {
         let Account {
             mut counters,
             mut connections,
+            pool,
+            at,
             ..
         } = self.account();
         // What there was is gone.
@@ -231,6 +234,26 @@ impl Shared {
         if let Ok(mut past) = self.past.lock() {
             (past.counters, past.connections) = (counters, connections);
         }
+        if let Ok(mut account) = self.account.lock() {
+            *account = Account {
+                counters,
+                connections,
+                pool: pool.map(|_| PoolCounts::default()),
+                at,
+                ..self.counted()
+            };
+        }
+    }
+
+    /// What is counted here, and goes on where the worker begins anew.
+    fn counted(&self) -> Account {
+        Account {
+            restarts: self.restarts.load(Ordering::Relaxed),
+            traffic: self.traffic(),
+            trace_notes: self.traced.noted.load(Ordering::Relaxed),
+            trace_notes_dropped: self.traced.dropped.load(Ordering::Relaxed),
+            ..Account::default()
+        }
     }
 
     pub(super) fn publish(&self, engine: &Engine, held: Bytes, role: &impl Role, at: Instant) {
@@ -242,11 +265,8 @@ impl Shared {
             pool: role.pool(),
             flows: engine.flows().map(|(_, flows)| flows).collect(),
             metrics: summaries::summarize(&engine.measured()),
-            restarts: self.restarts.load(Ordering::Relaxed),
-            traffic: self.traffic(),
-            trace_notes: self.traced.noted.load(Ordering::Relaxed),
-            trace_notes_dropped: self.traced.dropped.load(Ordering::Relaxed),
             at,
+            ..self.counted()
         };
         if let Ok(past) = self.past.lock() {
             account.add(past.clone());
@@ -306,10 +326,24 @@ mod tests {
         (before.counters.links_refused, before.counters.links) = (5, 4);
         before.counters.node.largest_queue = 3;
         (before.connections.refused, before.connections.open) = (2, 1);
+        (before.streams, before.held) = (6, Bytes::new(7));
+        before.pool = Some(PoolCounts {
+            used: 8,
+            ..PoolCounts::default()
+        });
         let shared = Shared::with(before);
+        shared.restarts.store(1, Ordering::Relaxed);
         // It may have to try more than once.
-        shared.begin_anew();
-        shared.begin_anew();
+        for _ in 0..2 {
+            shared.begin_anew();
+            let down = shared.account();
+            let counters = down.counters;
+            assert_eq!((counters.links_refused, counters.links), (5, 0));
+            assert_eq!((down.connections.refused, down.connections.open), (2, 0));
+            assert_eq!((down.streams, down.held), (0, Bytes::ZERO));
+            assert_eq!(down.pool, Some(PoolCounts::default()));
+            assert_eq!(down.restarts, 1);
+        }
         let role = Idle(Connections {
             refused: 1,
             ..Connections::default()
@@ -326,6 +360,7 @@ mod tests {
             assert_eq!((counters.links_refused, counters.links), (5, 0));
             assert_eq!(counters.node.largest_queue, 3);
             assert_eq!((after.connections.refused, after.connections.open), (3, 0));
+            assert_eq!(after.restarts, 1);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! A worker: one thread with one poll, one engine and the sockets of both.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use hopflow_engine::{Engine, Via};
+use hopflow_engine::{Engine, OpenedLink, Via};
 use hopflow_units::{Duration, Instant};
 use mio::{Events, Poll};
 use tracing::{debug, info, warn};
@@ -45,6 +46,16 @@ pub(super) enum Links {
     Datagrams(Box<Datagrams>),
     /// TCP.
     Carriers(Box<Carriers>),
+}
+
+impl Links {
+    /// The address of this host from which a link leaves, where it has one of its own.
+    fn own_address(&self, link: OpenedLink) -> Option<IpAddr> {
+        match self {
+            Self::Datagrams(_) => None,
+            Self::Carriers(carriers) => carriers.own_address(link.conn?),
+        }
+    }
 }
 
 /// How a worker rests whose relay has moved what it may.
@@ -296,7 +307,9 @@ impl<R: Role> Worker<R> {
             self.engine.set_extend_to(change.extend_to.clone());
             self.role.change(&change);
             self.known.directory = change.directory.clone();
-            self.known.valid = !self.known.directory.has_expired(calendar_time());
+            // A worker that begins anew takes what was changed long ago.
+            self.known.valid = true;
+            self.look_at_directory();
         }
     }
 
@@ -327,7 +340,10 @@ impl<R: Role> Worker<R> {
         if self.role.carries_for_others() {
             return;
         }
-        let moved = self.known.moves.look(self.engine.linked_to());
+        let links = &self.links;
+        let opened = self.engine.opened_links();
+        let opened = opened.map(|link| (link, links.own_address(link)));
+        let moved = self.known.moves.look(opened);
         if !moved.is_empty() {
             info!("this host has another address: circuits are built anew");
             self.engine.leave(now, &moved);
@@ -427,8 +443,8 @@ impl<R: Role> Worker<R> {
         self.engine.counters().circuits == 0 || (idle && is_empty())
     }
 
-    /// Closes all links and sends the farewells. Applications and servers hear of it by their connections, and a client's
-    /// circuits are not built anew.
+    /// Closes all links and sends the farewells. Applications and servers hear of it by their connections, which break
+    /// off when they are closed, and a client's circuits are not built anew.
     fn say_goodbye(&mut self, events: &mut Events) -> io::Result<()> {
         let end = self.clock.now() + FAREWELL;
         self.engine.shut_down(self.clock.now());

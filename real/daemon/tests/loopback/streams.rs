@@ -277,6 +277,43 @@ fn the_end_of_an_upload_arrives_although_the_client_ends() {
     }
 }
 
+/// Reads until a connection ends: the error by which it does, or `None` if it ends as if all had come.
+fn end_of(mut socket: TcpStream) -> Option<ErrorKind> {
+    let mut buffer = [0; 1000];
+    loop {
+        match socket.read(&mut buffer) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) => return Some(error.kind()),
+        }
+    }
+}
+
+#[test]
+fn a_download_that_a_client_leaves_when_it_ends_does_not_end_as_if_complete() {
+    let overlay = Overlay::start_hasty("backtap");
+    let server = serve(|mut socket| while socket.write_all(&[7; 1000]).is_ok() {});
+    let mut socket = overlay.connect(server);
+    socket.read_exact(&mut [0; 1000]).unwrap();
+    let reading = thread::spawn(move || end_of(socket));
+    overlay.end();
+    assert_eq!(reading.join().unwrap(), Some(ErrorKind::ConnectionReset));
+}
+
+#[test]
+fn an_upload_that_an_exit_leaves_when_it_ends_does_not_end_as_if_complete() {
+    let mut overlay = Overlay::start_hasty("backtap");
+    let (said, heard) = channel();
+    let server = serve(move |socket| said.send(end_of(socket)).unwrap());
+    let mut socket = overlay.connect(server);
+    socket.write_all(&content(1000)).unwrap();
+    overlay.relays.pop().unwrap().end().unwrap();
+    let end = heard.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(end, Some(ErrorKind::ConnectionReset));
+    drop(socket);
+    overlay.end();
+}
+
 #[test]
 fn an_application_that_uploads_hears_what_the_server_says_to_the_beginning() {
     for preset in ["backtap", "vanilla"] {

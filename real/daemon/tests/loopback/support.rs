@@ -104,6 +104,15 @@ impl Overlay {
         Self::start_files(preset, nodes, &["", "", "", "", &exit], ("", &client), &[])
     }
 
+    /// The exit and the client wait for their streams a tenth of a second when they end.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn start_hasty(preset: &str) -> Self {
+        let drain = "drain = \"100 ms\"\n";
+        let exit = format!("{drain}[exit]\n{EVERYTHING}");
+        let nodes = (&NAMES[..], 1);
+        Self::start_files(preset, nodes, &["", "", &exit], (drain, ""), &[])
+    }
+
     /// All nodes trace, into folders `trace-NAME` of the network's folder.
     #[allow(dead_code, reason = "used by `loopback`")]
     pub(crate) fn start_traced(preset: &str) -> Self {
@@ -131,9 +140,9 @@ impl Overlay {
         ))
     }
 
-    /// With relays of these names, the last of which is the exit and has so many workers, with these tables of their
-    /// configurations, these keys and tables of the client's, and with relays that listen at these addresses,
-    /// too.
+    /// With relays of these names, the last of which is the exit and has so many workers, with these keys and tables
+    /// of their configurations, these keys and tables of the client's, and with relays that listen at these
+    /// addresses, too.
     fn start_files(
         preset: &str,
         (names, workers): (&[&str], usize),
@@ -158,7 +167,7 @@ impl Overlay {
             let listed = listed.collect::<Vec<_>>().join(", ");
             let workers = if *name == "three" { workers } else { 1 };
             let top = format!("keys = \"{name}\"\nlisten = [{listed}]\nworkers = {workers}\n");
-            let file = node(folder.path(), name, &format!("{top}{network}{tables}"));
+            let file = node(folder.path(), name, &format!("{top}{tables}\n{network}"));
             let config = RelayConfig::load(&file).unwrap();
             let relay = Relay::of(&config, name, &[]).unwrap();
             let is_guard = GUARDS.contains(name);

@@ -11,8 +11,12 @@ use crate::types::CircuitKey;
 use crate::types::{Event, Failure};
 
 impl Engine {
-    /// Closes a circuit and tells the neighbours.
+    /// Closes a circuit and tells the neighbours. One that is not built yet counts as failed: its driver waits no
+    /// longer.
     pub fn close_circuit(&mut self, now: Instant, circuit: CircuitKey) {
+        if self.building_hop(circuit).is_some() {
+            self.counters.handshakes_failed += 1;
+        }
         self.end_circuit(now, circuit, Reason::Requested, None, Failure::Requested);
     }
 
@@ -77,6 +81,10 @@ impl Engine {
         let Some(circuit) = self.circuits.remove(key) else {
             return;
         };
+        let of_this_host = matches!(why, Failure::Requested | Failure::Moved | Failure::NoRoute);
+        if matches!(circuit.phase, Phase::Building(_)) && !of_this_host {
+            self.counters.handshakes_failed += 1;
+        }
         for side in circuit.sides() {
             self.free_name(now, side);
         }

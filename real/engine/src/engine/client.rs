@@ -69,7 +69,6 @@ impl Engine {
     }
 
     fn fail(&mut self, now: Instant, key: CircuitKey, why: Failure) {
-        self.counters.handshakes_failed += 1;
         self.end_circuit(now, key, Reason::Requested, None, why);
     }
 

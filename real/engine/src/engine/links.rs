@@ -1,6 +1,6 @@
 //! Opening, finding and removing links.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use hopflow_channel::{DatagramChannel, State, StreamChannel};
 use hopflow_onion::Introduction;
@@ -13,7 +13,7 @@ use super::Engine;
 use crate::circuit::Side;
 use crate::link::{Channel, LinkEnd, Peer};
 use crate::origin::{Origin, Prefix};
-use crate::types::{Action, CircuitKey, ConnId, Failure, LostLink, Target, Via};
+use crate::types::{Action, CircuitKey, ConnId, Failure, LostLink, OpenedLink, Target, Via};
 
 /// Lost links that are kept until the driver asks for them.
 const MOST_LOST: usize = 64;
@@ -289,21 +289,19 @@ impl Engine {
         }
     }
 
-    /// The relays to which there are links that we opened, by their addresses.
-    pub fn linked_to(&self) -> impl Iterator<Item = SocketAddr> + '_ {
-        let opened = self.links.iter().filter_map(|(_, link)| link.opened_to);
-        opened.map(|(to, _)| to)
+    /// The links that we opened.
+    pub fn opened_links(&self) -> impl Iterator<Item = OpenedLink> + '_ {
+        self.links.iter().filter_map(|(_, link)| link.opened_link())
     }
 
-    /// Gives up the links that we opened to relays at these addresses, and their circuits
-    /// ([`Failure::Moved`]): our own address is another one, so that the relays do not know us.
-    pub fn leave(&mut self, now: Instant, addresses: &[SocketAddr]) {
-        let opened = self.links.iter().filter(|(_, link)| {
-            let to = link.opened_to.map(|(to, _)| to);
-            to.is_some_and(|to| addresses.contains(&to))
-        });
-        let opened: Vec<LinkId> = opened.map(|(id, _)| id).collect();
-        for id in opened {
+    /// Gives up those of the links that we opened, and their circuits ([`Failure::Moved`]): our own address is another
+    /// one, so that the relays do not know us.
+    pub fn leave(&mut self, now: Instant, links: &[OpenedLink]) {
+        let opened = self.links.iter();
+        let left =
+            opened.filter(|(_, link)| link.opened_link().is_some_and(|it| links.contains(&it)));
+        let left: Vec<LinkId> = left.map(|(id, _)| id).collect();
+        for id in left {
             self.remove_link_for(now, id, Some(Failure::Moved));
         }
     }

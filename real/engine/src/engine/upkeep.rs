@@ -80,7 +80,7 @@ impl Engine {
     pub fn shut_down(&mut self, now: Instant) {
         let circuits: Vec<CircuitKey> = self.circuits.keys().collect();
         for key in circuits {
-            self.close_circuit(now, key);
+            self.end_circuit(now, key, Reason::Requested, None, Failure::Requested);
         }
         if self.plan.link.carrier == Carrier::Datagram {
             // Without a farewell, a neighbour would go on with the keys of a node that is gone.

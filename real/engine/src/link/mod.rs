@@ -14,7 +14,7 @@ use hopflow_units::{CircuitId as Name, Duration, Instant};
 use hopflow_wire::Carrier;
 
 use crate::origin::Origin;
-use crate::types::{CircuitKey, ConnId, Target, Via};
+use crate::types::{CircuitKey, ConnId, OpenedLink, Target, Via};
 pub(crate) use inlet::Arrived;
 use inlet::Inlet;
 pub(crate) use inlet::decode;
@@ -295,6 +295,16 @@ impl LinkEnd {
             },
             alarm: Instant::FAR_FUTURE,
         }
+    }
+
+    /// How the driver knows the link, if we opened it.
+    pub(crate) fn opened_link(&self) -> Option<OpenedLink> {
+        let (to, _) = self.opened_to?;
+        let conn = match self.peer {
+            Peer::Datagram(..) => None,
+            Peer::Stream(conn) => Some(conn),
+        };
+        Some(OpenedLink { to, conn })
     }
 
     /// What says which relay we are, if we opened the link.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopflow_engine::{Failure, Via};
+use hopflow_engine::{Failure, OpenedLink, Via};
 use hopflow_units::Duration;
 
 use crate::hostile::Transfers;
@@ -138,11 +138,12 @@ fn a_client_that_moves_gives_up_its_links_and_builds_others() {
         let mut network = Network::new(&*transport(name), 3);
         let circuit = network.circuit(&[1, 2, 3]);
         let now = network.clock(0);
-        let linked: Vec<_> = network.engine(0).linked_to().collect();
-        assert_eq!(linked, [address(1, Via::Listening(None))], "{name}");
-        network
-            .engine_mut(0)
-            .leave(now, &[address(2, Via::Listening(None))]);
+        let linked: Vec<_> = network.engine(0).opened_links().collect();
+        let relays: Vec<_> = linked.iter().map(|link| link.to).collect();
+        assert_eq!(relays, [address(1, Via::Listening(None))], "{name}");
+        let to = address(2, Via::Listening(None));
+        let other = OpenedLink { to, ..linked[0] };
+        network.engine_mut(0).leave(now, &[other]);
         network.run_for(Duration::from_millis(1));
         assert_eq!(network.failure(0, circuit), None, "{name}");
         network.engine_mut(0).leave(now, &linked);
@@ -151,4 +152,18 @@ fn a_client_that_moves_gives_up_its_links_and_builds_others() {
         assert_eq!(network.engine_mut(0).poll_lost(), None, "{name}");
         Transfers::start(&mut network, &[1, 2, 3]);
     }
+}
+
+#[test]
+fn of_several_connections_to_a_relay_one_may_be_given_up() {
+    let mut network = Network::new(&*transport("pctcp"), 3);
+    let circuits = [(); 2].map(|()| network.circuit(&[1, 2, 3]));
+    let linked: Vec<_> = network.engine(0).opened_links().collect();
+    assert_eq!(linked.len(), 2);
+    let now = network.clock(0);
+    network.engine_mut(0).leave(now, &linked[..1]);
+    network.run_for(Duration::from_millis(1));
+    let mut failures = circuits.map(|circuit| network.failure(0, circuit));
+    failures.sort_by_key(Option::is_some);
+    assert_eq!(failures, [None, Some(Failure::Moved)]);
 }

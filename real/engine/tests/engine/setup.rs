@@ -135,6 +135,8 @@ fn a_silent_hop_is_named() {
             let hop = silent - 1;
             let failure = network.failure(0, circuit);
             assert_eq!(failure, Some(Failure::Hop { hop }), "{name}");
+            let counted = network.engine(0).counters().handshakes_failed;
+            assert_eq!(counted, 1, "{name} {silent}");
             for node in (0..4).filter(|node| *node != silent) {
                 let counters = network.engine(node).counters();
                 assert_eq!(counters.circuits, 0, "{name} {node}: {counters:?}");
@@ -154,6 +156,23 @@ fn who_ends_a_circuit_while_a_later_hop_is_asked_brings_no_blame_on_that_one() {
     network.run_for(Duration::from_secs(60));
     let failure = network.failure(0, circuit);
     assert_eq!(failure, Some(Failure::OnTheWay { hop: 2 }));
+    assert_eq!(network.engine(0).counters().handshakes_failed, 1);
+}
+
+#[test]
+fn a_circuit_that_is_given_up_before_it_is_built_has_failed_unless_its_client_ends() {
+    let mut network = Network::new(&*transport("backtap"), 3);
+    let failed = |network: &Network| network.engine(0).counters().handshakes_failed;
+    let built = network.circuit(&[1, 2, 3]);
+    network.close_circuit(0, built);
+    assert_eq!(failed(&network), 0);
+    let late = network.begin_circuit(0, network.path(&[1, 2, 3]));
+    network.close_circuit(0, late);
+    assert_eq!(failed(&network), 1);
+    network.begin_circuit(0, network.path(&[1, 2, 3]));
+    let now = network.clock(0);
+    network.engine_mut(0).shut_down(now);
+    assert_eq!(failed(&network), 1);
 }
 
 #[test]
