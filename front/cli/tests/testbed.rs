@@ -176,6 +176,20 @@ fn options_that_cannot_be_used_are_named_with_what_is_allowed() {
             "--keep: allowed with one testbed",
         ),
         (["--out", "."], "files but no results of hopflow"),
+        (
+            ["--transport", "backtap,backtap"],
+            "--transport: backtap is listed twice; allowed is once",
+        ),
+        (["--downloads", "1,2,1"], "--downloads: 1 is listed twice"),
+        (["--delay", "1ms,1000us"], "--delay: 1 ms is listed twice"),
+        (
+            ["--middle-rate", "none,none"],
+            "--middle-rate: none is listed twice",
+        ),
+        (
+            ["--option=alpha=2", "--option=alpha=3"],
+            "--option: \"alpha\" is given twice; allowed is once",
+        ),
     ] {
         std::fs::write(folder.path().join("precious.txt"), "mine").unwrap();
         let output = testbed(folder.path(), &arguments);
@@ -185,6 +199,56 @@ fn options_that_cannot_be_used_are_named_with_what_is_allowed() {
         assert!(error.contains(expected), "{arguments:?}: {error}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test waits for another process"
+)]
+fn an_interrupted_command_reports_what_it_measured_and_its_folder_can_be_used_again() {
+    use std::fs::read_to_string;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    let folder = tempfile::tempdir().unwrap();
+    // The second testbed takes more than a minute.
+    let long = ["--size", "2MB", "--middle-rate", "none,20kB/s"];
+    let child = Command::new(env!("CARGO_BIN_EXE_hopflow"))
+        .args(["testbed", "--downloads", "1", "--delay", "0ms"])
+        .args(long)
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let results = folder.path().join("results/testbed");
+    let manifest = || read_to_string(results.join("manifest.json")).unwrap_or_default();
+    for _ in 0..3000 {
+        if manifest().contains("backtap-1-0s-no-limit") {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    let id = child.id().to_string();
+    let kill = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{error}");
+    assert!(
+        error.contains("What was measured is in the report"),
+        "{error}"
+    );
+    let page = read_to_string(results.join("report.html")).unwrap();
+    assert!(page.contains("some or all of their measurements: 1."));
+    let short = ["--size", "50kB", "--delay", "0ms", "--downloads", "1,2"];
+    let table = success(folder.path(), &short);
+    assert!(
+        table.starts_with("Measured on the real overlay."),
+        "{table}"
+    );
 }
 
 #[test]

@@ -84,8 +84,8 @@ pub struct Measured {
     pub downloads: Vec<Download>,
     /// Downloads that were cut off, in the order of their numbers.
     pub unfinished: Vec<Unfinished>,
-    /// R(t) and W(t), ordered by time, then circuit, ten times a second until the last download
-    /// was complete or cut off.
+    /// R(t) and W(t), ordered by time, then circuit, until the last download was complete or cut off: ten times a
+    /// second, in the simulator more often where that would be fewer than fifty times.
     pub moments: Vec<Moment>,
     /// Hops, ordered by time, then circuit, then hop.
     pub hops: Vec<HopState>,

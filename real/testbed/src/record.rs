@@ -34,11 +34,52 @@ pub(crate) struct Recorder<'a> {
     begin: Instant,
     /// The relays' latest accounts, and those before.
     latest: [Vec<Account>; 2],
-    /// Cells that each circuit had packaged at the exit, and when.
-    packaged: Vec<(Instant, Vec<u64>)>,
+    packaged: Packaged,
     /// What each circuit had delivered, and when.
     delivered: Vec<(Instant, Vec<u64>)>,
     hops: Vec<HopState>,
+}
+
+/// Cells that each circuit had packaged at the exit, and when, in the order of time.
+#[derive(Debug, Default)]
+struct Packaged {
+    readings: Vec<(Instant, Vec<u64>)>,
+}
+
+impl Packaged {
+    /// When the latest reading was taken.
+    fn latest(&self) -> Option<Instant> {
+        self.readings.last().map(|(at, _)| *at)
+    }
+
+    fn note(&mut self, at: Instant, cells: Vec<u64>) {
+        self.readings.push((at, cells));
+    }
+
+    /// Nothing was packaged since the latest reading.
+    fn hold_until(&mut self, at: Instant) {
+        let latest = self.readings.last();
+        let cells = latest.map(|(_, cells)| cells.clone());
+        self.note(at, cells.unwrap_or_default());
+    }
+
+    /// Cells that a circuit had packaged at the exit at a time, by interpolation.
+    fn cells_at(&self, circuit: usize, at: Instant) -> f64 {
+        let cells = |(_, cells): &(Instant, Vec<u64>)| {
+            cells.get(circuit).copied().unwrap_or_default() as f64
+        };
+        let next = self.readings.partition_point(|(time, _)| *time <= at);
+        let before = next.checked_sub(1).map(|last| &self.readings[last]);
+        match (before, self.readings.get(next)) {
+            (Some(before), Some(after)) => {
+                let whole = after.0.saturating_duration_since(before.0).as_secs_f64();
+                let part = at.saturating_duration_since(before.0).as_secs_f64();
+                cells(before) + (cells(after) - cells(before)) * part / whole
+            }
+            (Some(only), None) | (None, Some(only)) => cells(only),
+            (None, None) => 0.0,
+        }
+    }
 }
 
 /// The flow of a circuit towards the client.
@@ -55,15 +96,17 @@ impl<'a> Recorder<'a> {
             epochs: testbed.epochs(),
             begin: clock::now(),
             latest: [Vec::new(), Vec::new()],
-            packaged: Vec::new(),
+            packaged: Packaged::default(),
             delivered: Vec::new(),
             hops: Vec::new(),
         }
     }
 
-    /// Times count from here.
-    pub(crate) const fn begin(&mut self, at: Instant) {
+    /// Times count from here, and cells from what there is in the latest account: nothing is packaged in the silence
+    /// between it and here.
+    pub(crate) fn begin(&mut self, at: Instant) {
         self.begin = at;
+        self.packaged.hold_until(at);
     }
 
     /// Takes the relays' accounts.
@@ -71,11 +114,12 @@ impl<'a> Recorder<'a> {
         let accounts = self.testbed.accounts();
         let exit = &accounts[EXIT];
         let at = self.epochs[EXIT] + std::time::Duration::from_nanos(exit.at.as_nanos());
-        if self.packaged.last().is_none_or(|(last, _)| *last < at) {
+        if self.packaged.latest().is_none_or(|last| last < at) {
             let cells = |flow: &FlowView| flow.departed.get() + flow.queued.get();
             let circuits = exit.flows.iter();
             let cells = circuits.map(|flows| backward(flows).map_or(0, cells));
-            self.packaged.push((at, self.of_circuits(cells.collect())));
+            let cells = self.of_circuits(cells.collect());
+            self.packaged.note(at, cells);
         }
         let [latest, before] = &mut self.latest;
         if latest.is_empty() {
@@ -200,7 +244,8 @@ impl<'a> Recorder<'a> {
         for (at, delivered) in &self.delivered {
             let mean = delivered.iter().sum::<u64>() / delivered.len().max(1) as u64;
             for (circuit, delivered) in delivered.iter().enumerate() {
-                let cells = self.cells_at(circuit, *at) - self.cells_at(circuit, self.begin);
+                let before = self.packaged.cells_at(circuit, self.begin);
+                let cells = self.packaged.cells_at(circuit, *at) - before;
                 let mut packaged = ((cells * data as f64) as u64).min(most);
                 if several {
                     // What waits in all circuits is known, and in which is not.
@@ -215,24 +260,6 @@ impl<'a> Recorder<'a> {
             }
         }
         moments
-    }
-
-    /// Cells that a circuit had packaged at the exit at a time, by interpolation.
-    fn cells_at(&self, circuit: usize, at: Instant) -> f64 {
-        let cells = |(_, cells): &(Instant, Vec<u64>)| {
-            cells.get(circuit).copied().unwrap_or_default() as f64
-        };
-        let next = self.packaged.partition_point(|(time, _)| *time <= at);
-        let before = next.checked_sub(1).map(|last| &self.packaged[last]);
-        match (before, self.packaged.get(next)) {
-            (Some(before), Some(after)) => {
-                let whole = after.0.saturating_duration_since(before.0).as_secs_f64();
-                let part = at.saturating_duration_since(before.0).as_secs_f64();
-                cells(before) + (cells(after) - cells(before)) * part / whole
-            }
-            (Some(only), None) | (None, Some(only)) => cells(only),
-            (None, None) => 0.0,
-        }
     }
 }
 
@@ -249,5 +276,26 @@ fn relay_now((now, before): (&Account, &Account), name: &'static str) -> RelayNo
         queue: flows().map(|flow| flow.queued.get()).sum(),
         window: windows.reduce(|sum, window| sum + window),
         circuits: now.flows.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_is_packaged_soon_after_the_beginning_is_not_taken_for_earlier() {
+        let start = clock::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let mut packaged = Packaged::default();
+        packaged.note(at(0), vec![7, 3]);
+        packaged.hold_until(at(60));
+        packaged.note(at(100), vec![107, 3]);
+        for (millis, cells) in [(0, 7.0), (60, 7.0), (80, 57.0), (100, 107.0), (150, 107.0)] {
+            assert_eq!(packaged.cells_at(0, at(millis)), cells, "{millis} ms");
+        }
+        assert_eq!(packaged.cells_at(1, at(80)), 3.0);
     }
 }

@@ -209,7 +209,7 @@ impl Settings {
     }
 
     /// Circuits that carry a stream together.
-    pub(crate) fn legs(&self) -> usize {
+    pub fn legs(&self) -> usize {
         let by_default = || {
             let factory = hopflow_real_hosts::build(&self.transport, &self.options);
             factory.map_or(1, |factory| default_legs(&*factory))

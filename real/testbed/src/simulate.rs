@@ -38,8 +38,8 @@ const SPREAD: Duration = Duration::from_millis(1);
 /// Simulates the testbed and its downloads.
 ///
 /// The network, the transport and what is sent are the same as for real, up to this: circuits exist
-/// from the beginning; cells carry 498 bytes of data in place of 488 and packets no cryptography;
-/// processors take no time; and connections of stream carriers are modelled, slow start included.
+/// from the beginning; cells carry 498 bytes of data in place of 488 and datagrams no cryptography;
+/// processors take no time; and connections of stream carriers are modelled, slow start and records of TLS included.
 ///
 /// `seed` decides how the nodes' timers and buckets are out of step, and exactly when each download
 /// begins. `None` if `watch` says that the user interrupted; it is told nothing.
@@ -98,7 +98,8 @@ fn limited(
     Ok(outcome.map(|it| begin(&it).saturating_since(Instant::ZERO) + limit))
 }
 
-/// Time between samples: as for real, but less where the downloads would be over before the first.
+/// Time between samples: as for real, but less where there would be fewer than fifty. The mean backlog of short downloads
+/// is another for that alone.
 fn interval(span: Duration) -> Duration {
     let share = Duration::from_nanos(span.as_nanos() / 50);
     share.clamp(Duration::from_millis(1), clock::span(SAMPLE))

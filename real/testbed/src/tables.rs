@@ -1,6 +1,8 @@
 //! Measurements in result folders.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use hopflow_results::{
@@ -37,10 +39,10 @@ impl Origin {
 }
 
 /// Writes measurements with the same settings to a result folder. Results of an earlier testbed in
-/// it are replaced.
+/// it are replaced: the folders of its runs go, and nothing else.
 ///
 /// # Errors
-/// If the folder cannot be written.
+/// If the folder cannot be written, or what is replaced cannot be removed.
 pub fn write(
     path: &Path,
     settings: &Settings,
@@ -49,9 +51,8 @@ pub fn write(
 ) -> Result<(), Error> {
     let folder = Folder::create(path)?;
     if let Ok(old) = folder.read_manifest() {
-        for run in old.runs {
-            // What is left of it is not listed any more.
-            let _ = std::fs::remove_dir_all(path.join(run.folder));
+        for run in &old.runs {
+            remove_run(path, &run.key)?;
         }
     }
     let text = settings.to_toml();
@@ -72,6 +73,19 @@ pub fn write(
         manifest.transports.push(label);
     }
     folder.write_manifest(&manifest)
+}
+
+/// Removes a run where [`Folder::write_run`] puts it, whatever folder the manifest names.
+fn remove_run(path: &Path, key: &RunKey) -> Result<(), Error> {
+    let run = path.join("runs").join(key.folder());
+    match fs::remove_dir_all(&run) {
+        Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Io {
+            path: run,
+            action: "remove",
+            source,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Reads what [`write()`] wrote: the settings, and the measurements for real and simulated.
@@ -313,6 +327,34 @@ mod tests {
         assert_eq!(read_settings, settings);
         assert_eq!((real.len(), again.len()), (2, 1));
         assert_eq!(again[0], simulated);
+    }
+
+    #[test]
+    fn only_folders_of_runs_are_removed_whatever_a_manifest_says() {
+        let outside = tempfile::tempdir().unwrap();
+        let path = outside.path().join("results");
+        let precious = outside.path().join("precious");
+        fs::create_dir(&precious).unwrap();
+        let absolute = precious.to_str().unwrap();
+        let once = [Measured::default()];
+        let measurements = [(Origin::Real, once.as_slice())];
+        let save = |settings: &Settings| write(&path, settings, "hopflow testbed", &measurements);
+        for (downloads, named) in (1..).zip([absolute, "../precious", ""]) {
+            let settings = Settings {
+                downloads,
+                ..Settings::default()
+            };
+            save(&settings).unwrap();
+            let folder = Folder::open(&path);
+            let mut manifest = folder.read_manifest().unwrap();
+            let old = path.join(&manifest.runs[0].folder);
+            named.clone_into(&mut manifest.runs[0].folder);
+            folder.write_manifest(&manifest).unwrap();
+            save(&Settings::default()).unwrap();
+            assert!(precious.is_dir(), "{named:?}");
+            assert!(!old.exists(), "{named:?}");
+            assert!(read(&path).is_ok(), "{named:?}");
+        }
     }
 
     #[test]

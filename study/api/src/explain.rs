@@ -112,6 +112,13 @@ pub fn explain(target: &Source, choice: &Choice, runner: &Runner) -> Result<Expl
         }
         return explain_folder(folder, choice);
     }
+    let breakdown = "record.breakdown";
+    if target.refuse_changes(breakdown, "").is_err() {
+        return Err(Failure::bad_input(format_args!(
+            "--set {breakdown}: has no effect, because what is explained always has a breakdown; \
+             allowed are other keys"
+        )));
+    }
     let (mut scenario, _) = target.load(runner.order)?;
     labels("the scenario has", &scenario.labels(), choice)?;
     scenario.record.breakdown = true;
@@ -681,9 +688,35 @@ fn percent(part: u64, of: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hopflow_lab::run::Silent;
     use hopflow_results::{RunKey, Tables};
 
     use super::*;
+    use crate::caller::Caller;
+    use crate::order::Order;
+
+    #[test]
+    fn a_breakdown_cannot_be_switched_off() {
+        let changes = [("record.breakdown".to_owned(), "false".to_owned())];
+        let target = Source::Named("quickstart".to_owned()).changed(&changes);
+        let choice = Choice {
+            transport: None,
+            class: None,
+            circuit: None,
+            slowest: 1,
+        };
+        let runner = Runner {
+            order: &Order::default(),
+            caller: &Caller::new("hopflow explain", "program"),
+            monitor: &Silent,
+        };
+        let failure = explain(&target, &choice, &runner).unwrap_err();
+        let message = failure.message();
+        assert!(
+            message.starts_with("--set record.breakdown: has no effect"),
+            "{message}"
+        );
+    }
 
     #[test]
     fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {

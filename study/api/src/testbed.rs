@@ -14,7 +14,7 @@ pub use figures::{
     unfinished, value,
 };
 pub use made::Made;
-pub use page::{check_folder, place, write_matrix, write_one};
+pub use page::{check_folder, claim, list, place, write_matrix, write_one};
 
 use crate::failure::Failure;
 use page::{MATRIX, rewrite_matrix};

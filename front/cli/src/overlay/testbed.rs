@@ -4,9 +4,9 @@ mod live;
 mod options;
 mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use hopflow_api::testbed::{Made, check_folder, place, write_matrix, write_one};
+use hopflow_api::testbed::{Made, check_folder, claim, list, place, write_matrix, write_one};
 use hopflow_api::{Caller, Failure, RESULTS};
 use hopflow_testbed::{
     Error, Lateness, Origin, Settings, Testbed, Trace, keep, measure, simulate, write,
@@ -22,7 +22,8 @@ pub(crate) use options::TestbedOptions;
 /// Folder of the results, unless the user chooses another, below that of all results.
 const FOLDER: &str = "testbed";
 
-/// Runs a testbed, or several one after the other, and reports what was measured.
+/// Runs a testbed, or several one after the other, and reports what was measured, also where the user interrupts or one
+/// of them fails.
 pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), Failure> {
     let cells = options.cells()?;
     progress::heed_interrupts();
@@ -30,80 +31,150 @@ pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), F
     let folder = folder.unwrap_or_else(|| Path::new(RESULTS).join(FOLDER));
     let several = cells.len() > 1;
     check_folder(&folder, several)?;
+    if several || options.traces() {
+        claim(&folder, caller.command(), &cells)?;
+    }
     let mut made = Vec::new();
-    let mut kept = None;
-    for (number, settings) in cells.iter().enumerate() {
-        let live = Live::new(&format!("{} of {}", number + 1, cells.len()));
-        let place = place(&folder, settings, several);
-        let outcome = make(settings, options, (&place, &live));
-        live.clear();
-        let (cell, running) = outcome?;
-        save(&place, &cell, caller)?;
-        made.push(cell);
-        kept = running;
-    }
-    let report = if let [_] = made.as_slice() {
-        write_one(&folder)?
-    } else {
-        write_matrix(&folder, caller.command(), &cells)?
+    let outcome = make_all(&cells, options, (&folder, caller), &mut made);
+    let kept = match outcome {
+        Ok(kept) => kept,
+        Err(failure) => {
+            if !made.is_empty() {
+                let told = match report(&folder, several) {
+                    Ok(report) => {
+                        format!("What was measured is in the report {}", report.display())
+                    }
+                    Err(problem) => problem.message().to_owned(),
+                };
+                progress::tell(&told);
+            }
+            return Err(failure);
+        }
     };
-    if options.json {
-        let mut json = text::json(&made, &folder, &report);
-        if let Some(testbed) = &kept {
-            json["socks"] = testbed.socks().to_string().into();
-            json["server"] = testbed.server().to_string().into();
-        }
-        show::print_json(&json)?;
-    } else {
-        let text = text::summary(&made);
-        let (results, report) = (folder.display(), report.display());
-        show::print(&format!("{text}\nresults  {results}\nreport   {report}\n"))?;
-        if options.traces() {
-            show::print(&format!("traces   in the folders {TRACE} of the results\n"))?;
-        }
-    }
+    let report = report(&folder, several)?;
+    print(options, (&folder, &report), &made, kept.as_ref())?;
     kept.map_or(Ok(()), |testbed| stay(testbed, options.json))
 }
 
-/// Makes the measurements of one testbed; returns it still running if it is to be kept.
+fn report(folder: &Path, several: bool) -> Result<PathBuf, Failure> {
+    if several {
+        write_matrix(folder)
+    } else {
+        write_one(folder)
+    }
+}
+
+/// Makes the measurements of all testbeds and writes them; those that were made are in `made` also if this fails.
+/// Returns the last one still running if it is to be kept.
+fn make_all(
+    cells: &[Settings],
+    options: &TestbedOptions,
+    (folder, caller): (&Path, &Caller),
+    made: &mut Vec<Made>,
+) -> Result<Option<Testbed>, Failure> {
+    let several = cells.len() > 1;
+    let mut kept = None;
+    for (number, settings) in cells.iter().enumerate() {
+        let live = Live::new(&format!("{} of {}", number + 1, cells.len()));
+        if let Some(warning) = options.untraced(settings) {
+            live.warn(&warning);
+        }
+        let place = place(folder, settings, several);
+        let (cell, outcome) = make(settings, options, (&place, &live));
+        live.clear();
+        if !cell.real.is_empty() {
+            save(&place, &cell, caller)?;
+            made.push(cell);
+            if several {
+                let complete = number + usize::from(outcome.is_ok());
+                let missing = cells.len() - complete;
+                list(folder, caller.command(), &cells[..made.len()], missing)?;
+            }
+        }
+        kept = outcome?;
+    }
+    Ok(kept)
+}
+
+/// Prints what was measured, and where it is.
+fn print(
+    options: &TestbedOptions,
+    (folder, report): (&Path, &Path),
+    made: &[Made],
+    kept: Option<&Testbed>,
+) -> Result<(), Failure> {
+    if options.json {
+        let mut json = text::json(made, folder, report);
+        if let Some(testbed) = kept {
+            json["socks"] = testbed.socks().to_string().into();
+            json["server"] = testbed.server().to_string().into();
+        }
+        return show::print_json(&json);
+    }
+    let text = text::summary(made);
+    let (results, report) = (folder.display(), report.display());
+    show::print(&format!("{text}\nresults  {results}\nreport   {report}\n"))?;
+    if options.traces() {
+        show::print(&format!("traces   in the folders {TRACE} of the results\n"))?;
+    }
+    Ok(())
+}
+
+/// Makes the measurements of one testbed: those that were made, and it still running if it is to be kept, or why some
+/// are missing.
 fn make(
     settings: &Settings,
     options: &TestbedOptions,
-    (folder, live): (&Path, &Live),
-) -> Result<(Made, Option<Testbed>), Failure> {
-    let (mut real, mut simulated, mut kept) = (Vec::new(), Vec::new(), None);
+    place: (&Path, &Live),
+) -> (Made, Result<Option<Testbed>, Failure>) {
+    let mut made = Made {
+        settings: settings.clone(),
+        real: Vec::new(),
+        simulated: Vec::new(),
+    };
+    let mut kept = None;
     for number in 1..=options.repeats.get() {
-        // Each has keys, links and round trips of its own.
-        let trace = options.trace(settings, folder, number);
-        let testbed = start(settings, options, trace.as_ref())?;
-        match measure(&testbed, live) {
-            Ok(measured) => real.push(measured),
-            Err(error) => {
-                let ended = end(testbed, live);
-                if matches!(error, Error::Network) {
-                    ended?;
-                }
-                return Err(error.into());
-            }
-        }
-        if options.keep {
-            kept = Some(testbed);
-        } else {
-            end(testbed, live)?;
-        }
-        if options.compare {
-            let outcome = simulate(settings, number.into(), live);
-            let outcome = outcome.map_err(Failure::bad_input)?;
-            simulated.push(outcome.ok_or(Error::Interrupted)?);
+        match repeat(&mut made, options, place, number) {
+            Ok(testbed) => kept = testbed,
+            Err(failure) => return (made, Err(failure)),
         }
     }
-    let settings = settings.clone();
-    let made = Made {
-        settings,
-        real,
-        simulated,
+    (made, Ok(kept))
+}
+
+/// Makes the measurement of this number, and its simulation; returns the testbed if it is to be kept.
+fn repeat(
+    made: &mut Made,
+    options: &TestbedOptions,
+    (folder, live): (&Path, &Live),
+    number: u32,
+) -> Result<Option<Testbed>, Failure> {
+    // Each has keys, links and round trips of its own.
+    let trace = options.trace(&made.settings, folder, number);
+    let testbed = start(&made.settings, options, trace.as_ref())?;
+    let measured = match measure(&testbed, live) {
+        Ok(measured) => measured,
+        Err(error) => {
+            let ended = end(testbed, live);
+            if matches!(error, Error::Network) {
+                ended?;
+            }
+            return Err(error.into());
+        }
     };
-    Ok((made, kept))
+    let kept = if options.keep {
+        Some(testbed)
+    } else {
+        end(testbed, live)?;
+        None
+    };
+    made.real.push(measured);
+    if options.compare {
+        let outcome = simulate(&made.settings, number.into(), live);
+        let outcome = outcome.map_err(Failure::bad_input)?;
+        made.simulated.push(outcome.ok_or(Error::Interrupted)?);
+    }
+    Ok(kept)
 }
 
 fn start(

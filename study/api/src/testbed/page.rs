@@ -1,6 +1,7 @@
 //! The report of a testbed, and of several.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use hopflow_report::{Block, Cell, Column, Document, Fact, Section, Table};
@@ -16,18 +17,23 @@ use crate::failure::Failure;
 /// The name that the manifest of a folder of several testbeds gives as its scenario.
 pub(super) const MATRIX: &str = "testbeds";
 
+/// How the caption of the table begins that says by how much transports differ.
+const DIFFERENCES: &str = "Differences to ";
+
 /// What simulation and reality have in common, and what not.
 const SAME: [&str; 3] = [
     "Both sides have the same relays, access links, token bucket and transport, and the same \
      downloads begin at the same time on circuits that were used once before. Times count from the \
      moment at which the HTTP request is sent over an open connection: one round trip along the \
      circuit on both sides. The error is that of the simulation, relative to the real value.",
-    "R and W are the application bytes packaged at the exit and delivered to the application, ten \
-     times a second. On the real overlay R is the exit’s count of cells, interpolated between \
-     readings a tenth of a second apart.",
-    "Differences: real cells carry 488 bytes of data and simulated ones 498, packets on real links \
-     have 22 more bytes for cryptography, and real processing takes time, which matters when this \
-     machine has other load.",
+    "R and W are the application bytes packaged at the exit and delivered to the application. On the \
+     real overlay they are taken ten times a second, first at the start, when nothing waits; R is the \
+     exit’s count of cells, interpolated between readings a tenth of a second apart. The simulator takes \
+     them about fifty times where the last download ends within five seconds, and otherwise ten times a \
+     second, too. Mean backlogs of short downloads differ by this as well.",
+    "Differences: real cells carry 488 bytes of data and simulated ones 498, datagrams on real links \
+     have 22 more bytes for cryptography (records of TLS are simulated), and real processing takes \
+     time, which matters when this machine has other load.",
 ];
 
 /// What they have in common where the nodes are on the loopback device.
@@ -89,6 +95,7 @@ pub fn check_folder(folder: &Path, several: bool) -> Result<(), Failure> {
     };
     match Folder::open(folder).read_manifest() {
         Ok(found) if found.scenario == if several { MATRIX } else { SCENARIO } => Ok(()),
+        Ok(found) if is_claim(&found) => Ok(()),
         Ok(found) => Err(occupied(&format!("results of \"{}\"", found.scenario))),
         Err(hopflow_results::Error::Missing { .. }) => {
             let occupants = fs::read_dir(folder).map_or(0, Iterator::count);
@@ -101,11 +108,39 @@ pub fn check_folder(folder: &Path, several: bool) -> Result<(), Failure> {
     }
 }
 
+/// Whether a folder is one for results of testbeds and holds none.
+fn is_claim(manifest: &Manifest) -> bool {
+    match manifest.scenario.as_str() {
+        SCENARIO => manifest.runs.is_empty(),
+        MATRIX => manifest.scenario_toml.is_empty(),
+        _ => false,
+    }
+}
+
+/// Makes a folder one for results of testbeds before anything is measured, so that
+/// [`check_folder`] allows it again however the measurements end. A folder that is one already stays as it is.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn claim(folder: &Path, command: &str, cells: &[Settings]) -> Result<(), Failure> {
+    if Folder::open(folder).read_manifest().is_ok() {
+        return Ok(());
+    }
+    match cells {
+        [one] => Ok(hopflow_testbed::write(folder, one, command, &[])?),
+        several => list(folder, command, &[], several.len()),
+    }
+}
+
 /// Writes the report of one testbed; returns the page's path.
 ///
 /// # Errors
 /// If the folder holds no results of a testbed, or a file cannot be written.
 pub fn write_one(folder: &Path) -> Result<PathBuf, Failure> {
+    Ok(hopflow_report::write(&one(folder)?, folder)?.page)
+}
+
+fn one(folder: &Path) -> Result<Document, Failure> {
     let (settings, [real, simulated]) = read(folder)?;
     let made = Made {
         settings,
@@ -114,6 +149,9 @@ pub fn write_one(folder: &Path) -> Result<PathBuf, Failure> {
     };
     let mut document = hopflow_report::from_results(folder)?;
     document.title = format!("Testbed: {}", made.settings.transport);
+    if !made.simulated.is_empty() {
+        drop_ranking(&mut document);
+    }
     let mut section = side_by_side(&made);
     if let Some(note) = unfinished(&made) {
         section.blocks.insert(0, Block::Note(note));
@@ -128,7 +166,28 @@ pub fn write_one(folder: &Path) -> Result<PathBuf, Failure> {
             ];
         }
     }
-    Ok(hopflow_report::write(&document, folder)?.page)
+    Ok(document)
+}
+
+/// Takes away what says which of several transports is better: a simulation does not compete with reality, and runs of
+/// the same number have nothing in common.
+fn drop_ranking(document: &mut Document) {
+    let sections = &mut document.sections;
+    sections.retain(|section| section.heading != "Findings");
+    for section in sections {
+        section.blocks.retain(
+            |block| !matches!(block, Block::Table(table) if table.caption.starts_with(DIFFERENCES)),
+        );
+    }
+}
+
+/// What stands above figures.
+const fn above(compared: bool) -> &'static str {
+    if compared {
+        "Real and simulated"
+    } else {
+        "Measured"
+    }
 }
 
 fn side_by_side(made: &Made) -> Section {
@@ -154,28 +213,36 @@ fn side_by_side(made: &Made) -> Section {
         columns,
         rows: rows.to_vec(),
     };
-    let heading = if compared {
-        "Real and simulated"
-    } else {
-        "Measured"
-    };
-    let mut section = Section::new(heading, vec![Block::Table(table)]);
+    let mut section = Section::new(above(compared), vec![Block::Table(table)]);
     if compared {
         section.prose = same(&made.settings);
     }
     section
 }
 
-/// Writes the report of several testbeds, whose results lie below `folder`.
+/// Lists the testbeds whose results lie below `folder`, and how many of the command lack measurements.
+///
+/// # Errors
+/// If the list cannot be written.
+pub fn list(
+    folder: &Path,
+    command: &str,
+    made: &[Settings],
+    missing: usize,
+) -> Result<(), Failure> {
+    let folders: Vec<String> = made.iter().map(name).collect();
+    let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), MATRIX, &folders.join("\n"));
+    manifest.command = Some(command.to_owned());
+    manifest.missing = NonZeroUsize::new(missing);
+    Ok(Folder::create(folder)?.write_manifest(&manifest)?)
+}
+
+/// Writes the report of the testbeds that are [listed](list) in `folder`; returns the page's path.
 ///
 /// # Errors
 /// If results are missing, or a file cannot be written.
-pub fn write_matrix(folder: &Path, command: &str, cells: &[Settings]) -> Result<PathBuf, Failure> {
-    let folders: Vec<String> = cells.iter().map(name).collect();
-    let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), MATRIX, &folders.join("\n"));
-    manifest.command = Some(command.to_owned());
-    Folder::create(folder)?.write_manifest(&manifest)?;
-    rewrite_matrix(folder, &manifest)
+pub fn write_matrix(folder: &Path) -> Result<PathBuf, Failure> {
+    rewrite_matrix(folder, &Folder::open(folder).read_manifest()?)
 }
 
 /// Writes the report of several testbeds from their results.
@@ -191,6 +258,14 @@ pub(super) fn rewrite_matrix(folder: &Path, manifest: &Manifest) -> Result<PathB
             simulated,
         });
     }
+    let mut section = matrix(&made);
+    if let Some(missing) = manifest.missing {
+        let note = format!(
+            "The command was interrupted, or failed: testbeds without some or all of their \
+             measurements: {missing}."
+        );
+        section.blocks.insert(0, Block::Note(note));
+    }
     let document = Document {
         title: "Testbeds".to_owned(),
         subtitle: "Measurements of real overlays on one machine.".to_owned(),
@@ -198,7 +273,7 @@ pub(super) fn rewrite_matrix(folder: &Path, manifest: &Manifest) -> Result<PathB
             Fact::new("Testbeds", made.len()),
             Fact::new("hopflow", &manifest.hopflow),
         ],
-        sections: vec![matrix(&made), origin(manifest)],
+        sections: vec![section, origin(manifest)],
     };
     Ok(hopflow_report::write(&document, folder)?.page)
 }
@@ -232,7 +307,7 @@ fn matrix(made: &[Made]) -> Section {
         columns,
         rows: made.iter().map(row).collect(),
     };
-    let mut section = Section::new("Real and simulated", vec![Block::Table(table)]);
+    let mut section = Section::new(above(compared), vec![Block::Table(table)]);
     // All have the same --netns.
     if let Some(first) = made.first().filter(|_| compared) {
         section.prose = same(&first.settings);
@@ -255,9 +330,70 @@ fn figures(text: String) -> Cell {
 
 #[cfg(test)]
 mod tests {
-    use hopflow_testbed::Congestion;
+    use hopflow_testbed::{Congestion, Origin, Unwatched, simulate, write};
 
     use super::*;
+
+    const COMMAND: &str = "hopflow testbed";
+
+    /// A small testbed with so many downloads.
+    fn settings(downloads: u32) -> Settings {
+        let text = Settings::default().to_toml();
+        let small = Settings::from_toml(&text.replace("\"5 MB\"", "\"50 kB\"")).unwrap();
+        Settings { downloads, ..small }
+    }
+
+    #[test]
+    fn a_simulation_and_reality_are_not_ranked() {
+        let settings = settings(1);
+        let measured = [simulate(&settings, 1, &Unwatched).unwrap().unwrap()];
+        let both = [Origin::Real, Origin::Simulated].map(|origin| (origin, measured.as_slice()));
+        for measurements in [&both[..1], &both[..]] {
+            let folder = tempfile::tempdir().unwrap();
+            write(folder.path(), &settings, COMMAND, measurements).unwrap();
+            let document = one(folder.path()).unwrap();
+            let sections = document.sections.iter();
+            let headings: Vec<_> = sections.map(|section| &section.heading[..]).collect();
+            let compared = measurements.len() > 1;
+            assert_eq!(headings[0], above(compared));
+            assert!(headings.contains(&"Numbers"), "{headings:?}");
+            assert_eq!(headings.contains(&"Findings"), !compared, "{headings:?}");
+            let mut blocks = document.sections.iter().flat_map(|section| &section.blocks);
+            assert!(!blocks.any(|block| {
+                matches!(block, Block::Table(table) if table.caption.starts_with(DIFFERENCES))
+            }));
+        }
+    }
+
+    #[test]
+    fn what_was_measured_before_an_interruption_is_reported_and_the_folder_stays_usable() {
+        let [one, two] = [1, 2].map(settings);
+        let measured = [simulate(&one, 1, &Unwatched).unwrap().unwrap()];
+        let cells = [one, two];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        claim(path, COMMAND, &cells).unwrap();
+        let first = place(path, &cells[0], true);
+        write(
+            &first,
+            &cells[0],
+            COMMAND,
+            &[(Origin::Real, measured.as_slice())],
+        )
+        .unwrap();
+        check_folder(path, true).unwrap();
+        list(path, COMMAND, &cells[..1], 1).unwrap();
+        claim(path, COMMAND, &cells).unwrap();
+        let page = fs::read_to_string(write_matrix(path).unwrap()).unwrap();
+        assert!(page.contains("some or all of their measurements: 1."));
+        assert!(page.contains("Measured") && !page.contains("Real and simulated"));
+        let single = tempfile::tempdir().unwrap();
+        claim(single.path(), COMMAND, &cells[..1]).unwrap();
+        for several in [false, true] {
+            check_folder(single.path(), several).unwrap();
+        }
+        assert!(check_folder(path, false).is_err());
+    }
 
     #[test]
     fn what_tcp_meets_depends_on_where_the_nodes_are() {

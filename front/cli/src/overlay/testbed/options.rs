@@ -1,6 +1,7 @@
 //! What may stand behind `hopflow testbed`.
 
-use std::fmt::Display;
+use std::collections::BTreeSet;
+use std::fmt::{self, Display};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -182,6 +183,15 @@ impl FromStr for Limit {
     }
 }
 
+impl Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(rate) => rate.fmt(f),
+            None => f.write_str("none"),
+        }
+    }
+}
+
 impl What {
     const fn daemon(self) -> hopflow_testbed::What {
         match self {
@@ -197,6 +207,7 @@ impl TestbedOptions {
         let mut cells = Vec::new();
         let options = transport_options(&self.option)?;
         let netns = self.netns.map(Tcp::chosen).transpose()?;
+        self.check_lists()?;
         let (transports, downloads, delays, middles) = self.lists();
         for transport in &transports {
             for delay in &delays {
@@ -243,11 +254,26 @@ impl TestbedOptions {
         self.traces().then(|| Trace {
             what: self.trace.iter().copied().map(What::daemon).collect(),
             size: self.trace_size,
-            // Some more than downloads, for what is done by hand.
-            circuits: (settings.downloads + 16).min(MOST_CIRCUITS),
+            circuits: traced(settings),
             time: FOR_EVER,
             ..Trace::into_folder(folder.join(TRACE).join(number.to_string()))
         })
+    }
+
+    /// What to say where a node of a testbed has more circuits for downloads than it traces.
+    pub(crate) fn untraced(&self, settings: &Settings) -> Option<String> {
+        let circuits = circuits(settings);
+        (self.traces() && circuits > MOST_CIRCUITS).then(|| {
+            format!("--trace: nodes trace the first {MOST_CIRCUITS} of {circuits} circuits at most")
+        })
+    }
+
+    /// Refuses values that are listed twice: their results would have the same folder.
+    fn check_lists(&self) -> Result<(), Failure> {
+        once("transport", &self.transport)?;
+        once("downloads", &self.downloads)?;
+        once("delay", &self.delay)?;
+        once("middle-rate", &self.middle_rate)
     }
 
     fn lists(&self) -> (Vec<String>, Vec<u32>, Vec<Duration>, Vec<Limit>) {
@@ -270,7 +296,49 @@ impl TestbedOptions {
     }
 }
 
+/// Circuits that carry downloads, at the ends of their paths: all legs.
+fn circuits(settings: &Settings) -> u32 {
+    settings.downloads * settings.legs() as u32
+}
+
+/// Circuits that each node traces at most: some more than carry downloads, for what is done by hand.
+fn traced(settings: &Settings) -> u32 {
+    (circuits(settings) + 16).min(MOST_CIRCUITS)
+}
+
+/// Refuses a list that holds a value twice.
+fn once<T: Display>(option: &str, values: &[T]) -> Result<(), Failure> {
+    let mut listed = BTreeSet::new();
+    for value in values.iter().map(T::to_string) {
+        if !listed.insert(value.clone()) {
+            let problem = format!(
+                "{option}: {value} is listed twice; allowed is once, and --repeats N measures N times"
+            );
+            return Err(refusal(&problem));
+        }
+    }
+    Ok(())
+}
+
 /// The settings' names are the options'.
 fn refusal(error: &dyn Display) -> Failure {
     Failure::bad_input(format_args!("--{error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_legs_of_downloads_are_traced() {
+        for (downloads, legs, expected) in [(30, None, 46), (30, Some(2), 76), (600, Some(4), 1000)]
+        {
+            let settings = Settings {
+                downloads,
+                legs,
+                ..Settings::default()
+            };
+            assert_eq!(traced(&settings), expected);
+        }
+    }
 }

@@ -64,8 +64,13 @@ fn matrix_table(made: &[Made]) -> String {
         row.extend(any_cut_off.then(|| cut_off_sides(made)));
         row
     });
-    let legend = "Real, simulated, and how far the simulation is off.\n\n";
-    format!("{legend}{}\n", show::table(&header, rows))
+    let compared = made.iter().any(|made| !made.simulated.is_empty());
+    let legend = if compared {
+        "Real, simulated, and how far the simulation is off."
+    } else {
+        "Measured on the real overlay."
+    };
+    format!("{legend}\n\n{}\n", show::table(&header, rows))
 }
 
 /// Both sides of a figure and the error, in one cell.
