@@ -158,6 +158,7 @@ def reproduce(
     """
     from hopflow import experiments
 
+    _check_name("experiment", experiment, "list_experiments()")
     of_runs = {"circuits": circuits, "client": client, "progress": progress}
     of_nets = {"data": data, "epochs": epochs, "quick": quick}
     if experiment not in experiments.REGISTRY:
@@ -238,6 +239,7 @@ def list_options(transport: str) -> dict[str, dict[str, Any]]:
     Raises:
         HopflowError: There is no transport of this name.
     """
+    _check_name("transport", transport, "list_transports()")
     options = json.loads(native().options(transport))["options"]
     return {option.pop("key"): option for option in options}
 
@@ -284,13 +286,19 @@ def _given(scenario: Scenario) -> tuple[bool, str]:
     """A scenario as the compiled part takes it: whether it is text, and that or name or path."""
     if isinstance(scenario, Mapping):
         return True, native().to_toml(json.dumps(plain(scenario, "")))
-    text = os.fspath(scenario)
-    if not isinstance(text, str):
-        raise HopflowError(f"the scenario: it is {text!r}; allowed are text, paths and dicts")
+    text = _as_text(scenario)
     if isinstance(scenario, str):
         return "\n" in text, text
     # No built-in scenario has a separator in its name.
     return False, text if os.path.dirname(text) else os.path.join(os.curdir, text)
+
+
+def _as_text(scenario: object) -> str:
+    """A scenario that is no dict: its name, path or text."""
+    text: object = os.fspath(scenario) if isinstance(scenario, str | os.PathLike) else scenario
+    if not isinstance(text, str):
+        raise HopflowError(f"the scenario: it is {text!r}; allowed are text, paths and dicts")
+    return text
 
 
 def _changes(changes: Changes | None) -> list[tuple[str, str]]:
@@ -347,9 +355,13 @@ def _names(transports: Sequence[str]) -> list[str]:
             'such as ["vanilla", "backtap"]'
         )
     for name in transports:
-        if not isinstance(name, str):
-            raise HopflowError(f"transports: {name!r} is no name; allowed: list_transports()")
+        _check_name("transports", name, "list_transports()")
     return list(transports)
+
+
+def _check_name(what: str, name: object, allowed: str) -> None:
+    if not isinstance(name, str):
+        raise HopflowError(f"{what}: {name!r} is no name; allowed: {allowed}")
 
 
 def _command(function: str, scenario: Scenario, **options: Any) -> str:
@@ -362,7 +374,7 @@ def _shown(scenario: Scenario) -> str:
     """A scenario as reports name it; they hold its text in any case."""
     if isinstance(scenario, Mapping):
         return "{...}"
-    text = os.fspath(scenario)
+    text = _as_text(scenario)
     return "..." if isinstance(scenario, str) and "\n" in text else repr(text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import hopflow
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
                 return call("hopflow.campaign.cli:campaign", rest, extra="campaign") or 0
             case ["reproduce", *rest] if any(word.startswith("--cluster") for word in rest):
                 return call("hopflow.campaign.cli:reproduce", rest, extra="campaign") or 0
-            case ["reproduce", *rest] if any(name in experiments.REGISTRY for name in rest):
+            case ["reproduce", *rest] if any(name in experiments.REGISTRY for name in _names(rest)):
                 reproduce(rest)
                 return 0
             case others:
@@ -38,6 +38,23 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+_FLAGS = ("--quick", "--json", "--help", "-h")
+"""The options of `reproduce`, here and in the program, that have no value."""
+
+
+def _names(words: Sequence[str]) -> Iterator[str]:
+    """The words of `reproduce` that are neither options nor values of options."""
+    is_value = False
+    for word in words:
+        if is_value:
+            is_value = False
+        elif word.startswith("-"):
+            # Flags may be shortened.
+            is_value = "=" not in word and not any(flag.startswith(word) for flag in _FLAGS)
+        else:
+            yield word
 
 
 def reproduce(arguments: Sequence[str]) -> None:

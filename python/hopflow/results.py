@@ -100,8 +100,8 @@ class Results:
         """The report's page.
 
         Raises:
-            HopflowError: The folder was made by a later call, or it holds a reproduction whose last
-                call did not finish.
+            HopflowError: The folder was made by a later call, or it holds a reproduction with runs
+                whose last call did not finish.
         """
         self._check_call()
         return self._page
@@ -196,7 +196,7 @@ class Results:
 
         Raises:
             HopflowError: The folder is not one of a reproduction, was made by a later call, or its
-                last call did not finish.
+                runs are those of a last call that did not finish.
         """
         import pyarrow as pa
         from pyarrow import csv

@@ -72,6 +72,23 @@ def test_an_experiment_in_python_gets_its_options(
     assert given[0] == experiments.Options(out=out, seeds=3, quick=True)
 
 
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("backtap-fig5 --out gan-fig1", ["backtap-fig5"]),
+        ("--out gan-fig1 backtap-fig5", ["backtap-fig5"]),
+        ("backtap-fig5 --out=gan-fig1", ["backtap-fig5"]),
+        ("--out=gan gan-fig1", ["gan-fig1"]),
+        ("--seeds -3 gan-fig1", ["gan-fig1"]),
+        ("--quick gan-fig1 --threads 2", ["gan-fig1"]),
+        ("--qui gan-fig1", ["gan-fig1"]),
+        ("--json -- gan-fig1", ["gan-fig1"]),
+    ],
+)
+def test_the_value_of_an_option_is_no_experiment(words: str, names: list[str]) -> None:
+    assert list(cli._names(words.split())) == names
+
+
 def test_a_folder_of_something_else_is_left_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -213,6 +213,24 @@ def test_transports_are_a_list_of_names() -> None:
             hopflow.compare("quickstart", transports=transports)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("scenario", [5, None, b"quickstart", ["quickstart"]])
+def test_a_scenario_of_another_type_is_named(scenario: Any) -> None:
+    message = "the scenario: it is .*; allowed are text, paths and dicts"
+    for call in (hopflow.run, hopflow.validate):
+        with pytest.raises(hopflow.HopflowError, match=message):
+            call(scenario)
+    with pytest.raises(hopflow.HopflowError, match=message):
+        hopflow.compare(scenario, transports=["vanilla", "backtap"])
+
+
+@pytest.mark.parametrize("name", [3, None, ["joint"]])
+def test_what_is_no_name_is_named(name: Any) -> None:
+    with pytest.raises(hopflow.HopflowError, match=r"^experiment: .* is no name; allowed: list_e"):
+        hopflow.reproduce(name)
+    with pytest.raises(hopflow.HopflowError, match=r"^transport: .* is no name; allowed: list_t"):
+        hopflow.list_options(name)
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

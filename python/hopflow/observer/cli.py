@@ -48,14 +48,17 @@ def observe(arguments: Sequence[str]) -> int:
 
 
 def with_traces(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    """The scenario with observers, if it has none."""
-    return {**scenario, "record": {"traces": "50 ms", **scenario.get("record", {})}}
+    """The scenario with observers, if it has none; a `record` that is no table stays."""
+    record = scenario.get("record", {})
+    if not isinstance(record, Mapping):
+        return dict(scenario)
+    return {**scenario, "record": {"traces": "50 ms", **record}}
 
 
 def check(scenario: Mapping[str, Any], name: str, seeds: int | None) -> None:
     """Refuses, before anything is simulated, a scenario that the games cannot be played with.
 
-    What is no number of seeds or no time is left to those who read scenarios.
+    What is no number of seeds, no table or no time is left to those who read scenarios.
 
     Args:
         scenario: With observers.
@@ -73,6 +76,8 @@ def check(scenario: Mapping[str, Any], name: str, seeds: int | None) -> None:
         play.check_networks(f"{name}: the number of `seeds`", len(own))
     elif isinstance(own, int):
         play.check_networks(f"{name}: `seeds`", own)
+    if not isinstance(scenario["record"], Mapping):
+        return
     width = scenario["record"]["traces"]
     found = quantity(width)
     if found is not None and found.suffix == "_s" and not features.takes(found.base):

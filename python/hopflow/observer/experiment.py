@@ -72,12 +72,12 @@ def finish(of: Made, title: str, played: Played, cost: Costs) -> Path:
     print(page.text(played))
     judged = [value for _, scores in played.games for value in _values(scores)]
     networks = len(_seeds(options))
-    write_values(options.out, [*judged, *_costs_as_values(cost, networks)])
     made = Page(title, "Learned and classical adversaries, tested on unseen networks.")
     made.fact("verdict", page.verdict(played.controls))
     made.add(page.section("What it leaks", played))
     made.add(_paid(cost, played))
     made.add(origin(name, options, networks))
+    write_values(options.out, [*judged, *_costs_as_values(cost, networks)])
     path = made.write(options.out)
     print(f"\nreport   {path}")
     return path

@@ -109,19 +109,17 @@ def table(options: Options) -> None:
     shutil.copyfile(paths[best], options.out / "models" / "generator.safetensors")
     tables = {name: _measured(name, published, fitted, nets) for name in splits}
     live = _beside_live(published, splits["web"], nets[best])
-    write_values(
-        options.out,
-        [
-            value
-            for name, found in tables.items()
-            for model, runs in found.items()
-            for value in _values(name, model, runs)
-        ],
-    )
+    values = [
+        value
+        for name, found in tables.items()
+        for model, runs in found.items()
+        for value in _values(name, model, runs)
+    ]
     text = _text(tables, live)
-    (options.out / "table.txt").write_text(text, encoding="utf-8")
     print(text)
     page = _page(options, tables, live).add(origin("traffic-table", options, seeds))
+    (options.out / "table.txt").write_text(text, encoding="utf-8")
+    write_values(options.out, values)
     try:
         page.write(options.out)
     except HopflowError as missing:

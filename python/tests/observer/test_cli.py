@@ -65,6 +65,14 @@ def test_bins_that_divide_a_second_are_taken(tmp_path: Path, traces: str) -> Non
             cli.observe([written(tmp_path, seeds, traces), *more])
 
 
+def test_a_record_that_is_no_table_is_left_to_those_who_read_scenarios(tmp_path: Path) -> None:
+    path = tmp_path / "some.toml"
+    path.write_text('seeds = 3\nrecord = "x"\n')
+    assert cli.with_traces({"record": "x"}) == {"record": "x"}
+    with pytest.raises(Simulates):
+        cli.observe([str(path)])
+
+
 def test_experiments_refuse_one_network(tmp_path: Path) -> None:
     with pytest.raises(HopflowError, match="--seeds: it is 1; allowed are 2 or more"):
         experiment.feedback(Options(tmp_path, seeds=1, data=tmp_path))

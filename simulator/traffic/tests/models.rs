@@ -102,6 +102,11 @@ fn file(description: &str) -> Vec<u8> {
 }
 
 fn file_with(description: &str, tensors: &[Tensor<'_>]) -> Vec<u8> {
+    file_of("F64", description, tensors)
+}
+
+/// A file whose tensors are of this type, of eight bytes a number; they have the numbers' bits.
+fn file_of(dtype: &str, description: &str, tensors: &[Tensor<'_>]) -> Vec<u8> {
     let description = description.replace('"', "\\\"");
     let mut header = format!("{{\"__metadata__\":{{\"hopflow-traffic\":\"{description}\"}}");
     let mut content: Vec<u8> = Vec::new();
@@ -111,7 +116,7 @@ fn file_with(description: &str, tensors: &[Tensor<'_>]) -> Vec<u8> {
         let end = content.len();
         write!(
             header,
-            ",\"{name}\":{{\"dtype\":\"F64\",\"shape\":{shape:?},\
+            ",\"{name}\":{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},\
              \"data_offsets\":[{begin},{end}]}}"
         )
         .unwrap();
@@ -208,6 +213,44 @@ fn chains_have_probabilities_and_a_stream_now_and_then() {
     let model = Model::read(&chains(1.0, 1.0, [0.5, 0.5]), "own.file").unwrap();
     let drawn = steps(&model, Class::Web, 50);
     assert!(drawn.iter().any(|step| step.objects.len() > 1));
+}
+
+/// Two sessions of web users, with ten objects beside the first ones: where those of each end.
+fn sessions(ends: [u64; 2]) -> Vec<u8> {
+    let description =
+        r#"{"version":1,"kind":"empirical","classes":{"web":{"play":"page","think":[1]}}}"#;
+    let first = [1000, 2000].map(f64::from_bits);
+    let objects = [500; 10].map(f64::from_bits);
+    let uploads = [100, 200].map(f64::from_bits);
+    file_of(
+        "U64",
+        description,
+        &[
+            ("web.first", &[2], &first),
+            ("web.objects", &[10], &objects),
+            ("web.objects.ends", &[2], &ends.map(f64::from_bits)),
+            ("web.uploads", &[2], &uploads),
+            ("web.uploads.ends", &[2], &[1, 2].map(f64::from_bits)),
+        ],
+    )
+}
+
+#[test]
+fn every_size_belongs_to_a_session() {
+    let model = Model::read(&sessions([3, 10]), "own.file").unwrap();
+    let drawn = steps(&model, Class::Web, 20);
+    assert!(
+        drawn
+            .iter()
+            .all(|step| [4, 8].contains(&step.objects.len()))
+    );
+    for ends in [[3, 6], [3, 11], [6, 3]] {
+        let error = Model::read(&sessions(ends), "own.file").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "own.file: the tensor \"web.objects.ends\" is wrong; allowed are numbers that rise to 10"
+        );
+    }
 }
 
 #[test]

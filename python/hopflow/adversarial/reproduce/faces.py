@@ -47,9 +47,21 @@ def reproduce(options: Options) -> None:
             values.append(_plain("epochs with finite weights, seed", arm, seed, float(finite)))
             values.append(_plain("epoch chosen, seed", arm, seed, float(training.best_epoch)))
         ratio = show_draws(page, arm, game, trainings[0].state, split, _SAMPLE_SEED)
-        what = "distance to the nearest training example, samples over test data"
-        values.append(_plain(what, arm, 1, ratio))
+        if ratio is not None:
+            what = "distance to the nearest training example, samples over test data"
+            values.append(_plain(what, arm, 1, ratio))
+    _show(page, chosen, split, values)
+    page.add(origin(_FIGURE, options, count))
     write_values(options.out, values)
+    path = page.write(options.out)
+    for value in values:
+        of = value.transport or "real images"
+        print(f"{of}, {value.quantity} {value.x or ''}: {value.mean:.4g}")
+    print(f"report   {path}")
+
+
+def _show(page: Page, chosen: nets.Setup, split: Split, values: list[Value]) -> None:
+    """Adds the table of values to a page."""
     page.section("Log-likelihood of test data").prose(
         f"Parzen windows on {chosen.samples:,} samples. Trained on {len(split.train):,} images; "
         f"sigma and the epoch by {len(split.validation)} images of other people, the estimate on "
@@ -71,11 +83,6 @@ def reproduce(options: Options) -> None:
         ],
         "Every seed.",
     )
-    page.add(origin(_FIGURE, options, count))
-    for value in values:
-        of = value.transport or "real images"
-        print(f"{of}, {value.quantity} {value.x or ''}: {value.mean:.4g}")
-    print(f"report   {page.write(options.out)}")
 
 
 def _worth(

@@ -68,11 +68,12 @@ def reproduce(options: Options) -> None:
     seeds = range(1, (options.seeds or 5) + 1)
     runs = [_run(seed) for seed in seeds]
     values = _values(runs)
+    page = _page(values, runs[0]).add(origin(_NAME, options, len(runs)))
     write_values(options.out, values)
-    page = _page(values, runs[0]).add(origin(_NAME, options, len(runs))).write(options.out)
+    path = page.write(options.out)
     for value in values:
         print(f"{value.quantity}: {value.mean:.4f} ({value.verdict})")
-    print(f"report   {page}")
+    print(f"report   {path}")
 
 
 def _run(seed: int) -> list[_Panel]:

@@ -12,6 +12,9 @@ from hopflow.adversarial.reproduce.pictures import grid, png, side
 from hopflow.adversarial.settings import State
 from hopflow.report import Page
 
+NO_SAMPLES = "There are no samples: weights have grown beyond all bounds."
+"""What pages say of nets whose images have numbers that are not finite."""
+
 
 def anchors(split: Split, count: int) -> dict[str, NDArray[np.float32]]:
     """Images that need no nets: training images, the same blurred, and a simple model's."""
@@ -37,19 +40,24 @@ def spread(x: NDArray[np.float32]) -> float:
     return float(x.std(axis=0).mean())
 
 
-def show_draws(page: Page, arm: str, game: Game, state: State, split: Split, seed: int) -> float:
+def show_draws(
+    page: Page, arm: str, game: Game, state: State, split: Split, seed: int
+) -> float | None:
     """Adds fair draws, as Figure 2 shows them, to a page.
 
     Returns:
         How far a sample's nearest training example is away on average, over the same of test data:
-        copies would give 0.
+        copies would give 0. `None`: there are no samples, as the page then says.
     """
-    samples = game.sample(state, 20, seed)
+    section = page.section(f"{arm}: samples")
+    samples, many = game.sample(state, 20, seed), game.sample(state, 250, seed + 1)
+    if not (np.isfinite(samples).all() and np.isfinite(many).all()):
+        section.prose(NO_SAMPLES)
+        return None
     examples = _nearest(samples[4::5], split.train.x)
     rows = [np.concatenate([samples[5 * n : 5 * n + 5], examples[n : n + 1]]) for n in range(4)]
-    many = game.sample(state, 250, seed + 1)
     ratio = _distance(many, split.train.x) / _distance(split.test.x[:250], split.train.x)
-    page.section(f"{arm}: samples").prose(
+    section.prose(
         "Four rows of five fair draws. The sixth column is the training example that is "
         "nearest to the fifth, by the squared distance of pixels.",
         f"On average a sample's nearest training example is {ratio:.2f} times as far away as a "

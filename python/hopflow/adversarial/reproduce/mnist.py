@@ -11,7 +11,7 @@ from hopflow._bands import Band, band
 from hopflow.adversarial import parzen, quality
 from hopflow.adversarial.data import Split
 from hopflow.adversarial.reproduce import nets
-from hopflow.adversarial.reproduce.images import anchors, show_draws, spread
+from hopflow.adversarial.reproduce.images import NO_SAMPLES, anchors, show_draws, spread
 from hopflow.adversarial.reproduce.pictures import grid, png
 from hopflow.adversarial.training import Training
 from hopflow.experiments import Options, Value, origin, write_values
@@ -48,13 +48,13 @@ class _Seed:
 
     Attributes:
         training: The training.
-        chosen: The epoch chosen by validation.
-        end: The last epoch.
+        chosen: The epoch chosen by validation: its likelihood was finite, so its images are.
+        end: The last epoch; `None`: its images have numbers that are not finite.
     """
 
     training: Training
     chosen: _Reached
-    end: _Reached
+    end: _Reached | None
 
 
 class _Judge:
@@ -95,7 +95,6 @@ def table1(options: Options) -> None:
     }
     values = _table1_values(real, reached, judged=chosen.name == "MNIST")
     values.append(_plain("accuracy of the classifier on test images", judge.accuracy()))
-    write_values(options.out, values)
     page = _table1_page(chosen, values, reached)
     for arm, seeds in reached.items():
         game = chosen.game(split, arm)
@@ -103,12 +102,13 @@ def table1(options: Options) -> None:
             ("of the chosen epochs", [one.training.best for one in seeds]),
             ("after the last epoch", [one.training.state for one in seeds]),
         ):
-            images = [game.sample(state, 20, _SAMPLE_SEED) for state in states]
-            page.section(f"{arm}: samples {title}").image(
-                png(grid(np.concatenate(images), 20)),
-                "Fair draws, a row for each seed, all from the same noise.",
-            )
+            images = np.concatenate([game.sample(state, 20, _SAMPLE_SEED) for state in states])
+            about = ["Fair draws, a row for each seed, all from the same noise."]
+            if not np.isfinite(images).all():
+                about.append("Where a row is empty, weights have grown beyond all bounds.")
+            page.section(f"{arm}: samples {title}").image(png(grid(images, 20)), " ".join(about))
     page.add(origin("gan-table1", options, len(trainings[nets.JUDGED])))
+    write_values(options.out, values)
     print(f"report   {page.write(options.out)}")
     for value in values:
         at = "" if value.x is None else f" {value.x:.0f}"
@@ -130,10 +130,11 @@ def fig2(options: Options) -> None:
     for arm, trainings in nets.trained(chosen, options, options.seeds or 1).items():
         game, state = chosen.game(split, arm), trainings[0].state
         ratio = show_draws(page, arm, game, state, split, _SAMPLE_SEED)
-        what = "distance to the nearest training example, samples over test data"
-        values.append(Value("gan-fig2", what, "", arm, None, 1, ratio))
-    write_values(options.out, values)
+        if ratio is not None:
+            what = "distance to the nearest training example, samples over test data"
+            values.append(Value("gan-fig2", what, "", arm, None, 1, ratio))
     page.add(origin("gan-fig2", options, 1))
+    write_values(options.out, values)
     _print(page.write(options.out), values)
 
 
@@ -150,14 +151,18 @@ def fig3(options: Options) -> None:
         ends = random.uniform(-root, root, (2, 2, game.settings.noise_size))
         z = np.concatenate([(1.0 - shares) * begin + shares * end for begin, end in ends])
         images = game.generate(trainings[0].state, z.astype(np.float32))
+        section = page.section(f"{arm}: interpolation")
+        if not np.isfinite(images).all():
+            section.prose(NO_SAMPLES)
+            continue
         steps = np.linalg.norm(np.diff(images.reshape(2, 10, -1), axis=1), axis=2)
         ratio = float((steps.max(axis=1) / steps.mean(axis=1)).mean())
         values.append(Value("gan-fig3", "longest step over the mean step", "", arm, None, 2, ratio))
-        page.section(f"{arm}: interpolation").prose(
+        section.prose(
             "Each row goes from one noise vector to another on a line, in ten steps."
         ).image(png(grid(images, 10, scale=5)), "From noise to noise.")
-    write_values(options.out, values)
     page.add(origin("gan-fig3", options, 1))
+    write_values(options.out, values)
     _print(page.write(options.out), values)
 
 
@@ -171,11 +176,12 @@ def _reached(
     chosen: nets.Setup, arm: nets.Arm, split: Split, judge: _Judge, number: int, training: Training
 ) -> _Seed:
     game = chosen.game(split, arm)
-    draws = (
+    best, last = (
         game.sample(state, chosen.samples, _SAMPLE_SEED + number)
         for state in (training.best, training.state)
     )
-    return _Seed(training, *map(judge.reached, draws))
+    end = judge.reached(last) if np.isfinite(last).all() else None
+    return _Seed(training, judge.reached(best), end)
 
 
 def _plain(quantity: str, number: float, arm: str = "", seed: int | None = None) -> Value:
@@ -220,8 +226,9 @@ def _table1_values(
                 _plain(f"epoch chosen{chosen}", float(seed.training.best_epoch), arm, number)
             )
             values += qualities(chosen, arm, number, seed.chosen)
-            values.append(estimate(f"{quantity}{end}", arm, number, seed.end.estimate))
-            values += qualities(end, arm, number, seed.end)
+            if seed.end is not None:
+                values.append(estimate(f"{quantity}{end}", arm, number, seed.end.estimate))
+                values += qualities(end, arm, number, seed.end)
         means = [seed.chosen.estimate.mean for seed in seeds]
         whole = Value.of_runs(figure, f"{quantity}, all seeds", means, unit)
         whole = replace(whole, transport=arm)

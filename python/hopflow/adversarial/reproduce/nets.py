@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
 
 import jax
@@ -137,7 +138,9 @@ def _side_by_side(make: partial[Training], jobs: list[tuple[Arm, int]], workers:
     ignored = (signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(workers, spawn, signal.signal, ignored) as pool:
         try:
-            list(pool.map(partial(_train_quietly, make), jobs))
+            with _main_hidden():
+                done = pool.map(partial(_train_quietly, make), jobs)
+            list(done)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
@@ -172,6 +175,17 @@ def _report(arm: Arm, seed: int, row: Row) -> None:
         file=sys.stderr,
         flush=True,
     )
+
+
+@contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Keeps processes that are started meanwhile from running the caller's script once more."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 @contextmanager

@@ -48,7 +48,6 @@ def reproduce(options: Options) -> None:
         *_judge_inference(game, state, inference, split),
         *_judge_features(game, [one.state for one in trainings], split),
     ]
-    write_values(options.out, values)
     page = Page(
         f"Adversarial nets: section 7, {chosen.name}", "Goodfellow et al., NIPS 2014, section 7"
     )
@@ -66,6 +65,7 @@ def reproduce(options: Options) -> None:
         "Test images, and below what the generator makes of their inferred noise.",
     )
     page.add(origin(FIGURE, options, len(trainings)))
+    write_values(options.out, values)
     print(f"report   {page.write(options.out)}")
     for value in values:
         print(f"{value.quantity}: {value.mean:.3f} ({value.verdict})")

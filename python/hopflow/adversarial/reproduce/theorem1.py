@@ -38,11 +38,12 @@ def reproduce(options: Options) -> None:
     starts = [np.full(_POINTS, 1.0 / _POINTS), *random.dirichlet(np.full(_POINTS, 1.0), 4)]
     curves = [np.asarray(theory.learn_generator(data, s + 1e-9, 0.5, _STEPS)) for s in starts]
     values = _values(pairs, curves)
+    page = _page(values, pairs, curves).add(origin(_NAME, options, 1))
     write_values(options.out, values)
-    page = _page(values, pairs, curves).add(origin(_NAME, options, 1)).write(options.out)
+    path = page.write(options.out)
     for value in values:
         print(f"{value.quantity}: {value.mean:.3g} ({value.verdict})")
-    print(f"report   {page}")
+    print(f"report   {path}")
 
 
 def _check_pairs(random: np.random.Generator) -> _Pairs:

@@ -53,7 +53,7 @@ fn sessions(tensors: &Tensors<'_>, class: &str) -> Result<Vec<Vec<Object>>, Mode
         .collect())
 }
 
-/// The lists that stand one after the other in a tensor.
+/// The lists that stand one after the other in a tensor, and fill it.
 fn lists(tensors: &Tensors<'_>, name: &str, count: usize) -> Result<Vec<Vec<u64>>, ModelError> {
     let values: Vec<u64> = tensors.list(name)?;
     let ends: Vec<u64> = tensors.list_of(&format!("{name}.ends"), count)?;
@@ -65,7 +65,8 @@ fn lists(tensors: &Tensors<'_>, name: &str, count: usize) -> Result<Vec<Vec<u64>
         Some(list)
     });
     let lists: Option<Vec<_>> = lists.collect();
-    lists.ok_or_else(|| {
+    let whole = lists.filter(|_| begin == values.len());
+    whole.ok_or_else(|| {
         let allowed = format!("allowed are numbers that rise to {}", values.len());
         tensors.error(format!("the tensor \"{name}.ends\" is wrong; {allowed}"))
     })
