@@ -139,15 +139,22 @@ def identity() -> str:
     return f"{module.build(Path(module.__file__))}-pyarrow-{pyarrow.__version__}"
 
 
-def make(order: Order, setting: Setting, stop: threading.Event | None = None) -> Made:
+def make(
+    order: Order,
+    setting: Setting,
+    stop: threading.Event | None = None,
+    end: float | None = None,
+) -> Made:
     """Makes the runs of a chunk and writes its files.
 
     Args:
         order: The chunk.
         setting: How it is made.
         stop: Set when the user wants no more.
+        end: A time as `time.time` tells it: what waits for memory then is not begun any more.
 
     Raises:
+        TimeIsOver: It was not begun by the end.
         HopflowError: This is another build, files that the scenario names are others here, or the
             store cannot be written.
     """
@@ -156,7 +163,7 @@ def make(order: Order, setting: Setting, stop: threading.Event | None = None) ->
     _check_content(order, setting.build)
     seeds = range(order.first, order.first + order.count)
     wanted = Runs(order.transport, tuple(seeds), setting.tables, setting.build)
-    made = list(native().run_each((True, order.text), wanted, until(stop)))
+    made = list(native().run_each((True, order.text), wanted, until(stop, end)))
     # The runs read files anew.
     _check_content(order, setting.build)
     runs = [json.loads(about) for about, _ in made]
@@ -200,12 +207,18 @@ def check_build(build: str) -> None:
         )
 
 
-def until(stop: threading.Event | None) -> Callable[..., None]:
-    """Watches runs, and ends them when the user wants no more."""
+class TimeIsOver(Exception):
+    """What was to be made was not begun in time."""
 
-    def watch(*_: float) -> None:
+
+def until(stop: threading.Event | None, end: float | None = None) -> Callable[..., None]:
+    """Watches runs, and ends them when the user wants no more, or if none is begun by the end."""
+
+    def watch(finished: float, _planned: float, passed: float, _all: float) -> None:
         if stop is not None and stop.is_set():
             raise KeyboardInterrupt
+        if end is not None and time.time() >= end and finished == 0 and passed == 0:
+            raise TimeIsOver
 
     return watch
 

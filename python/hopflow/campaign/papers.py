@@ -62,7 +62,13 @@ class PaperRun:
         return f"seed {self.seed}"
 
 
-def make(order: PaperRun, build: str, *, stop: threading.Event | None = None) -> Made:
+def make(
+    order: PaperRun,
+    build: str,
+    *,
+    stop: threading.Event | None = None,
+    end: float | None = None,
+) -> Made:
     """Makes a run and writes it into the experiment's folder.
 
     Raises:
@@ -71,7 +77,9 @@ def make(order: PaperRun, build: str, *, stop: threading.Event | None = None) ->
     """
     check_build(build)
     orders = replace(order.orders, program=Path(native().__file__))
-    (made,) = json.loads(native().make_lacking(order.experiment, [order.name], orders, until(stop)))
+    (made,) = json.loads(
+        native().make_lacking(order.experiment, [order.name], orders, until(stop, end))
+    )
     seconds = made.get("seconds", 0.0)
     failures = ((order.seed, made["error"]),) if "error" in made else ()
     return Made(runs=1, seconds=seconds, simulated=seconds, failures=failures)

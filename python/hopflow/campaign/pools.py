@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from hopflow._errors import HopflowError
 from hopflow._runs import check_counts
-from hopflow.campaign.chunks import Made, check_build, identity
+from hopflow.campaign.chunks import Made, TimeIsOver, check_build, identity
 from hopflow.campaign.workers import Workers
 
 
@@ -44,8 +44,14 @@ O_in = TypeVar("O_in", bound=Ordered, contravariant=True)
 class Make(Protocol[O_in]):
     """Makes what is ordered; workers get it with the orders."""
 
-    def __call__(self, order: O_in, *, stop: threading.Event | None = None) -> Made:
-        """Makes it, unless the user wants no more."""
+    def __call__(
+        self, order: O_in, *, stop: threading.Event | None = None, end: float | None = None
+    ) -> Made:
+        """Makes it, unless the user wants no more.
+
+        Raises:
+            TimeIsOver: It was not begun by the end.
+        """
 
 
 class Pool(Protocol):
@@ -120,7 +126,12 @@ def _is_over(end: float | None) -> bool:
 
 
 def _unless_over(make: Make[O], end: float | None, stop: threading.Event, order: O) -> Made | None:
-    return None if _is_over(end) else make(order, stop=stop)
+    if _is_over(end):
+        return None
+    try:
+        return make(order, stop=stop, end=end)
+    except TimeIsOver:
+        return None
 
 
 def _outcome(future: Future[Made | None]) -> Made | Exception | None:
@@ -138,7 +149,10 @@ def make_all(orders: Sequence[O], make: Make[O], end: float | None) -> list[Made
     for order in orders:
         if _is_over(end):
             break
-        made.append(make(order))
+        try:
+            made.append(make(order, end=end))
+        except TimeIsOver:
+            break
     return made
 
 

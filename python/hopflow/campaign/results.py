@@ -59,6 +59,11 @@ class CampaignResults:
             ) from error
 
     @property
+    def has_runs(self) -> bool:
+        """Whether any run was made."""
+        return bool(self._store.names("data/runs"))
+
+    @property
     def runs(self) -> pa.Table:
         """A row per run: point, parameters, transport, network, and all quantities."""
         return self.table("runs")

@@ -25,7 +25,7 @@ def rows(results: CampaignResults) -> list[Row]:
         HopflowError: No run could be made.
     """
     manifest = results.manifest
-    if not any(any(point["networks"].values()) for point in manifest["points"]):
+    if not results.has_runs:
         raise HopflowError(f"{results.url} has no runs; the same campaign makes them")
     alpha = 1.0 - manifest["confidence"]
     columns = [parameter["column"] for parameter in results.about["parameters"]]

@@ -360,6 +360,15 @@ def test_time_that_is_over_ends_no_runs_that_were_begun(
     assert len(files) == 3
 
 
+def test_what_waits_when_time_is_over_is_not_begun() -> None:
+    chunks.until(None, time.time() + 60.0)(0, 1, 0.0, 1.0)
+    late = chunks.until(None, time.time())
+    late(0, 1, 0.5, 1.0)
+    late(1, 2, 0.0, 1.0)
+    with pytest.raises(chunks.TimeIsOver):
+        late(0, 1, 0.0, 1.0)
+
+
 def test_runs_in_which_a_key_plays_no_part_are_made_once(
     small: dict[str, Any], tmp_path: Path
 ) -> None:

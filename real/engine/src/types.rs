@@ -214,7 +214,8 @@ pub struct Counters {
     /// Handshakes of circuits that succeeded here, as a relay or as a client.
     pub handshakes: u64,
     /// Those that failed, and circuits that ended here before we had built them, unless because of this host: it has
-    /// another address or no route, or the engine was [shut down](crate::Engine::shut_down).
+    /// another address or no route, or the engine was [shut down](crate::Engine::shut_down). Those that the driver
+    /// [closes](crate::Engine::close_circuit) count.
     pub handshakes_failed: u64,
     /// Links that were refused, or not opened, because there were too many.
     pub links_refused: u64,

@@ -232,7 +232,7 @@ impl Settings {
     }
 
     /// Circuits that the downloads take, those that carry a stream together counted as one.
-    pub(crate) fn circuits(&self) -> u32 {
+    pub fn circuits(&self) -> u32 {
         if self.shared { 1 } else { self.downloads }
     }
 

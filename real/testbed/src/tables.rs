@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use hopflow_results::{
@@ -38,8 +39,8 @@ impl Origin {
     }
 }
 
-/// Writes measurements with the same settings to a result folder. Results of an earlier testbed in
-/// it are replaced: the folders of its runs go, and nothing else.
+/// Writes measurements with the same settings to a result folder, and how many of the command are missing. Results of
+/// an earlier testbed in it are replaced: the folders of its runs go, and nothing else.
 ///
 /// # Errors
 /// If the folder cannot be written, or what is replaced cannot be removed.
@@ -48,13 +49,10 @@ pub fn write(
     settings: &Settings,
     command: &str,
     measurements: &[(Origin, &[Measured])],
+    missing: usize,
 ) -> Result<(), Error> {
     let folder = Folder::create(path)?;
-    if let Ok(old) = folder.read_manifest() {
-        for run in &old.runs {
-            remove_run(path, &run.key)?;
-        }
-    }
+    let old = folder.read_manifest().map_or(Vec::new(), |old| old.runs);
     let text = settings.to_toml();
     let version = env!("CARGO_PKG_VERSION");
     let mut manifest = Manifest::new(version, SCENARIO, &text);
@@ -62,6 +60,7 @@ pub fn write(
     manifest.about = Some(settings.describe());
     let repeats = measurements.iter().map(|(_, repeats)| repeats.len());
     manifest.seeds = (1..=repeats.max().unwrap_or(0) as u64).collect();
+    manifest.missing = NonZeroUsize::new(missing);
     for (origin, repeats) in measurements {
         let label = origin.label(&settings.transport);
         for (number, measured) in (1u32..).zip(*repeats) {
@@ -72,7 +71,13 @@ pub fn write(
         }
         manifest.transports.push(label);
     }
-    folder.write_manifest(&manifest)
+    folder.write_manifest(&manifest)?;
+    // Last: whatever fails here, what was measured is kept.
+    let stays = |key: &RunKey| manifest.runs.iter().any(|run| run.key == *key);
+    for run in old.iter().filter(|run| !stays(&run.key)) {
+        remove_run(path, &run.key)?;
+    }
+    Ok(())
 }
 
 /// Removes a run where [`Folder::write_run`] puts it, whatever folder the manifest names.
@@ -321,7 +326,7 @@ mod tests {
             (Origin::Simulated, &twice[..1]),
         ];
         for _ in 0..2 {
-            write(folder.path(), &settings, "hopflow testbed", &both).unwrap();
+            write(folder.path(), &settings, "hopflow testbed", &both, 0).unwrap();
         }
         let (read_settings, [real, again]) = read(folder.path()).unwrap();
         assert_eq!(read_settings, settings);
@@ -338,7 +343,8 @@ mod tests {
         let absolute = precious.to_str().unwrap();
         let once = [Measured::default()];
         let measurements = [(Origin::Real, once.as_slice())];
-        let save = |settings: &Settings| write(&path, settings, "hopflow testbed", &measurements);
+        let save =
+            |settings: &Settings| write(&path, settings, "hopflow testbed", &measurements, 0);
         for (downloads, named) in (1..).zip([absolute, "../precious", ""]) {
             let settings = Settings {
                 downloads,

@@ -697,8 +697,6 @@ mod tests {
 
     #[test]
     fn a_breakdown_cannot_be_switched_off() {
-        let changes = [("record.breakdown".to_owned(), "false".to_owned())];
-        let target = Source::Named("quickstart".to_owned()).changed(&changes);
         let choice = Choice {
             transport: None,
             class: None,
@@ -710,12 +708,19 @@ mod tests {
             caller: &Caller::new("hopflow explain", "program"),
             monitor: &Silent,
         };
-        let failure = explain(&target, &choice, &runner).unwrap_err();
-        let message = failure.message();
-        assert!(
-            message.starts_with("--set record.breakdown: has no effect"),
-            "{message}"
-        );
+        for (key, value) in [
+            ("record.breakdown", "false"),
+            ("record", "{ breakdown = false }"),
+        ] {
+            let changes = [(key.to_owned(), value.to_owned())];
+            let target = Source::Named("quickstart".to_owned()).changed(&changes);
+            let failure = explain(&target, &choice, &runner).unwrap_err();
+            let message = failure.message();
+            assert!(
+                message.starts_with("--set record.breakdown: has no effect"),
+                "{message}"
+            );
+        }
     }
 
     #[test]

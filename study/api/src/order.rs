@@ -100,11 +100,16 @@ impl Source {
         let Self::Changed(source, changes) = self else {
             return Ok(());
         };
-        let inside = |key: &str| {
+        let inside = |(key, value): &&(String, String)| {
             let mut parts = key.split(['.', '[']).map(|part| part.trim_matches('"'));
-            section.split('.').all(|name| parts.next() == Some(name))
+            // A key of a table, whose value may have the rest.
+            let of_name = |name: &str| match parts.next() {
+                Some(part) => part == name,
+                None => words(value).any(|word| word == name),
+            };
+            section.split('.').all(of_name)
         };
-        if let Some((key, _)) = changes.iter().find(|(key, _)| inside(key)) {
+        if let Some((key, _)) = changes.iter().find(inside) {
             let problem = format!("has no effect with {option}; allowed is one of both");
             return Err(InputError::at(format!("--set {key}"), problem));
         }
@@ -138,6 +143,11 @@ impl Source {
             Self::Changed(source, _) => source.name(),
         }
     }
+}
+
+/// The names in a text of TOML.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
 }
 
 #[cfg(test)]

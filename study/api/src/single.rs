@@ -79,12 +79,17 @@ pub fn run_each(
     scenario.transports = chosen
         .map(|(label, choice)| (label.to_owned(), choice.clone()))
         .collect();
+    let duration = scenario.duration.0;
     let jobs = Job::plan(&scenario.into(), runs.build)?;
     let wanted = jobs
         .iter()
         .filter(|job| job.key.transport == runs.transport);
+    let planned = wanted.clone().count();
+    monitor.begin(planned, 0, duration * planned as u64);
     let first = wanted.clone().next();
-    let _memory = first.map(|job| Share::take(job, monitor)).transpose()?;
+    let _memory = first
+        .map(|job| Share::take(job, &|| monitor.interrupted()))
+        .transpose()?;
     wanted
         .map(|job| single(job, &runs.tables, threads, monitor))
         .collect()

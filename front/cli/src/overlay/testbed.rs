@@ -83,7 +83,7 @@ fn make_all(
         let (cell, outcome) = make(settings, options, (&place, &live));
         live.clear();
         if !cell.real.is_empty() {
-            save(&place, &cell, caller)?;
+            save(&place, &cell, (options, caller))?;
             made.push(cell);
             if several {
                 let complete = number + usize::from(outcome.is_ok());
@@ -192,7 +192,12 @@ fn start(
     Ok(testbed)
 }
 
-fn save(folder: &Path, made: &Made, caller: &Caller) -> Result<(), Failure> {
+fn save(
+    folder: &Path,
+    made: &Made,
+    (options, caller): (&TestbedOptions, &Caller),
+) -> Result<(), Failure> {
+    let planned = options.repeats.get() as usize * (1 + usize::from(options.compare));
     let mut measurements = vec![(Origin::Real, made.real.as_slice())];
     if !made.simulated.is_empty() {
         measurements.push((Origin::Simulated, &made.simulated));
@@ -202,6 +207,7 @@ fn save(folder: &Path, made: &Made, caller: &Caller) -> Result<(), Failure> {
         &made.settings,
         caller.command(),
         &measurements,
+        planned - made.real.len() - made.simulated.len(),
     )?)
 }
 

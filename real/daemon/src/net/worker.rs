@@ -304,12 +304,16 @@ impl<R: Role> Worker<R> {
     fn take_change(&mut self) {
         if let Some(change) = self.shared.changed(&mut self.known.seen) {
             self.engine.set_limits(change.limits);
-            self.engine.set_extend_to(change.extend_to.clone());
             self.role.change(&change);
-            self.known.directory = change.directory.clone();
             // A worker that begins anew takes what was changed long ago.
-            self.known.valid = true;
-            self.look_at_directory();
+            self.known.valid = !change.directory.has_expired(calendar_time());
+            let extend_to = if self.known.valid {
+                change.extend_to.clone()
+            } else {
+                Arc::default()
+            };
+            self.engine.set_extend_to(extend_to);
+            self.known.directory = change.directory.clone();
         }
     }
 
@@ -423,7 +427,8 @@ impl<R: Role> Worker<R> {
 
     /// Notes when cells were sent last.
     fn look_at_sent(&mut self, now: Instant) {
-        let sent = self.engine.counters().node.cells_sent;
+        let node = self.engine.counters().node;
+        let sent = node.cells_sent + node.cells_resent;
         if sent != self.draining.sent {
             (self.draining.sent, self.draining.since) = (sent, now);
         }

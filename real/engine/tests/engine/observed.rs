@@ -187,7 +187,10 @@ fn observers_hear_of_what_is_lost_and_sent_again() {
         for (node, heard) in heard.iter().enumerate() {
             let cells = heard.lock().unwrap().cells();
             // The client sends its request, and little else.
-            assert!(node == 0 || cells[1] > 0, "{name} at node {node}: {cells:?}");
+            assert!(
+                node == 0 || cells[1] > 0,
+                "{name} at node {node}: {cells:?}"
+            );
             let counters = network.engine(node).counters().node;
             let counted = [counters.cells_sent, counters.cells_resent];
             assert_eq!(cells[..2], counted, "{name} at node {node}");

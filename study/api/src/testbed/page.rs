@@ -127,7 +127,7 @@ pub fn claim(folder: &Path, command: &str, cells: &[Settings]) -> Result<(), Fai
         return Ok(());
     }
     match cells {
-        [one] => Ok(hopflow_testbed::write(folder, one, command, &[])?),
+        [one] => Ok(hopflow_testbed::write(folder, one, command, &[], 0)?),
         several => list(folder, command, &[], several.len()),
     }
 }
@@ -154,6 +154,12 @@ fn one(folder: &Path) -> Result<Document, Failure> {
     }
     let mut section = side_by_side(&made);
     if let Some(note) = unfinished(&made) {
+        section.blocks.insert(0, Block::Note(note));
+    }
+    if let Some(missing) = Folder::open(folder).read_manifest()?.missing {
+        let note = format!(
+            "The command was interrupted, or failed: measurements and simulations that are missing: {missing}."
+        );
         section.blocks.insert(0, Block::Note(note));
     }
     document.sections.insert(0, section);
@@ -350,7 +356,7 @@ mod tests {
         let both = [Origin::Real, Origin::Simulated].map(|origin| (origin, measured.as_slice()));
         for measurements in [&both[..1], &both[..]] {
             let folder = tempfile::tempdir().unwrap();
-            write(folder.path(), &settings, COMMAND, measurements).unwrap();
+            write(folder.path(), &settings, COMMAND, measurements, 0).unwrap();
             let document = one(folder.path()).unwrap();
             let sections = document.sections.iter();
             let headings: Vec<_> = sections.map(|section| &section.heading[..]).collect();
@@ -379,8 +385,11 @@ mod tests {
             &cells[0],
             COMMAND,
             &[(Origin::Real, measured.as_slice())],
+            3,
         )
         .unwrap();
+        let page = fs::read_to_string(write_one(&first).unwrap()).unwrap();
+        assert!(page.contains("measurements and simulations that are missing: 3."));
         check_folder(path, true).unwrap();
         list(path, COMMAND, &cells[..1], 1).unwrap();
         claim(path, COMMAND, &cells).unwrap();

@@ -7,7 +7,7 @@ use std::{env, fs};
 use hopflow_units::Bytes;
 
 use super::needs::Needs;
-use super::{Error, Job, Monitor};
+use super::{Error, Job};
 use crate::scenario::InputError;
 
 /// Names the memory that runs may use together, in place of what the system has.
@@ -41,11 +41,11 @@ impl Share {
     /// Takes what a run needs; waits for other runs to end where it does not fit beside them.
     ///
     /// # Errors
-    /// If it would not fit alone, or the user interrupts.
-    pub fn take(job: &Job, monitor: &dyn Monitor) -> Result<Self, Error> {
+    /// If it would not fit alone, or `interrupted` says that the user does.
+    pub fn take(job: &Job, interrupted: &dyn Fn() -> bool) -> Result<Self, Error> {
         static ALL: Ledger = Ledger::new();
         let needed = Needs::memory_of(&job.scenario);
-        let taken = ALL.take(needed, memory, &|| monitor.interrupted())?;
+        let taken = ALL.take(needed, memory, interrupted)?;
         Ok(Self { _taken: taken })
     }
 }
@@ -98,13 +98,12 @@ impl Ledger {
                 let Some(available) = memory()? else {
                     return Ok(None);
                 };
+                if needed > available {
+                    return Err(Error::Memory { needed, available });
+                }
                 held.available = available;
             }
-            let available = held.available;
-            if needed > available {
-                return Err(Error::Memory { needed, available });
-            }
-            if held.taken + needed <= available {
+            if held.taken + needed <= held.available {
                 held.taken += needed;
                 let (from, amount) = (self, needed);
                 return Ok(Some(Taken { from, amount }));

@@ -263,7 +263,7 @@ impl TestbedOptions {
     /// What to say where a node of a testbed has more circuits for downloads than it traces.
     pub(crate) fn untraced(&self, settings: &Settings) -> Option<String> {
         let circuits = circuits(settings);
-        (self.traces() && circuits > MOST_CIRCUITS).then(|| {
+        (self.trace.contains(&What::Qlog) && circuits > MOST_CIRCUITS).then(|| {
             format!("--trace: nodes trace the first {MOST_CIRCUITS} of {circuits} circuits at most")
         })
     }
@@ -298,7 +298,7 @@ impl TestbedOptions {
 
 /// Circuits that carry downloads, at the ends of their paths: all legs.
 fn circuits(settings: &Settings) -> u32 {
-    settings.downloads * settings.legs() as u32
+    settings.circuits() * settings.legs() as u32
 }
 
 /// Circuits that each node traces at most: some more than carry downloads, for what is done by hand.

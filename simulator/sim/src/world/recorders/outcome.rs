@@ -162,12 +162,7 @@ impl Collected {
         self.legs
             .sort_by_key(|used| (used.circuit, used.leg, used.hop));
         self.cross.sort_unstable();
-        for (user, turn, packaged) in std::mem::take(&mut self.sources) {
-            // An exit may not have heard yet that the user has another circuit.
-            if turn >= self.turns[user as usize] {
-                self.circuits[user as usize].packaged += packaged;
-            }
-        }
+        self.add_sources();
         let samples = self.samples();
         let cell_hops = self.machines.iter().map(|machine| machine.cell_hops).sum();
         let (nodes, queues): (Vec<_>, Vec<_>) = self
@@ -195,6 +190,16 @@ impl Collected {
             queues: queues.into_iter().flatten().collect(),
             cross: self.cross.into_iter().map(|(_, bytes)| bytes).collect(),
             counters: Counters { events, cell_hops },
+        }
+    }
+
+    /// Adds what was packaged over the last circuit of each user.
+    fn add_sources(&mut self) {
+        for (user, turn, packaged) in std::mem::take(&mut self.sources) {
+            // An exit may not have heard yet that the user has another circuit.
+            if turn >= self.turns[user as usize] {
+                self.circuits[user as usize].packaged += packaged;
+            }
         }
     }
 
