@@ -214,6 +214,7 @@ mod tests {
         };
         let entry = |value, shared| Entry {
             value: Some(value),
+            at_least: false,
             difference: Some(Difference {
                 absolute: mean(1.0, shared),
                 percent: None,
@@ -222,6 +223,7 @@ mod tests {
         };
         let first = Entry {
             value: Some(mean(2.0, 4)),
+            at_least: false,
             difference: None,
         };
         let some = comparison(&Comparison {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hopflow_api::{Caller, Failure, Runner, Swept};
 use hopflow_lab::scenario::Choice;
-use hopflow_lab::sweep::{Metric, NAMES, Picture, Point, Shown, Sweep};
+use hopflow_lab::sweep::{Interval, Metric, NAMES, Picture, Point, Shown, Sweep};
 use hopflow_report::significant;
 use serde_json::{Value, json};
 
@@ -85,9 +85,18 @@ fn row(shown: &Shown) -> Vec<String> {
     ];
     cells.extend(BRIEF.map(|metric| {
         let found = shown.metrics.get(metric.name());
-        found.map_or("-".to_owned(), |found| significant(found.mean))
+        found.map_or("-".to_owned(), measured)
     }));
     cells
+}
+
+/// A mean, with of how many networks it is unless it is of all.
+fn measured(found: &Interval) -> String {
+    let mean = significant(found.mean);
+    match found.part() {
+        Some(part) => format!("{mean} ({part})"),
+        None => mean,
+    }
 }
 
 fn legend(picture: &Picture) -> String {
@@ -95,8 +104,18 @@ fn legend(picture: &Picture) -> String {
         1 => "one sampled network".to_owned(),
         n => format!("means over {n} sampled networks"),
     };
+    let mut metrics = picture
+        .points
+        .iter()
+        .flat_map(|shown| shown.metrics.values());
+    let fewer = if metrics.any(|found| found.part().is_some()) {
+        "Means are over fewer networks where (n of N) says so. A point that lacks a metric of the front\n\
+         on a network on which others have it is not on the front.\n"
+    } else {
+        ""
+    };
     format!(
-        "* on the Pareto front in {}; {networks}.\n\
+        "* on the Pareto front in {}; {networks}.\n{fewer}\
          Latency and loss are of the whole run, the warm-up included; the others are not.\n\
          {} more points are not run; the report says why, and has intervals and more metrics.",
         picture.front.join(" and "),

@@ -589,6 +589,40 @@ fn a_large_network_is_drawn_by_region_or_by_rate() {
 }
 
 #[test]
+fn relays_that_only_share_a_name_are_shown_of_one_network() {
+    let table = |limit: f64| {
+        let temporary = tempfile::tempdir().unwrap();
+        synthetic::write(temporary.path());
+        let folder = Folder::open(temporary.path());
+        let mut manifest = folder.read_manifest().unwrap();
+        for entry in &mut manifest.runs {
+            let mut tables = folder.read_run(entry).unwrap();
+            if entry.key.network == 1 {
+                tables.nodes[4].bucket_bytes_per_s = Some(limit);
+            }
+            *entry = folder.write_run(&entry.key, &tables, 1.0).unwrap();
+        }
+        folder.write_manifest(&manifest).unwrap();
+        let document = hopflow_report::from_results(temporary.path()).unwrap();
+        let section = section(&document, "Relays");
+        let Block::Table(table) = &section.blocks[0] else {
+            panic!("no table")
+        };
+        let half_width = match table.rows[0][1] {
+            Cell::Number { half_width, .. } => half_width,
+            ref other => panic!("{other:?}"),
+        };
+        (table.caption.clone(), section.prose.len(), half_width)
+    };
+    let (caption, remarks, half_width) = table(2e6);
+    assert!(caption.contains("means over networks"), "{caption}");
+    assert_eq!((remarks, half_width.is_some()), (0, true));
+    let (caption, remarks, half_width) = table(3e6);
+    assert!(caption.contains(" in network 0: share"), "{caption}");
+    assert_eq!((remarks, half_width.is_some()), (1, false));
+}
+
+#[test]
 fn results_without_a_network_and_courses_have_no_such_sections() {
     let document = changed(|tables| {
         tables.nodes.clear();

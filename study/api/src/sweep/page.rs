@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use hopflow_lab::sweep::{Better, Metric, NAMES, Picture, Shown, Skipped, TITLES};
+use hopflow_lab::sweep::{Better, Interval, Metric, NAMES, Picture, Shown, Skipped, TITLES};
 use hopflow_report::{
     Axis, Block, Cell, Code, Column, Document, Fact, Filter, Mean, Measure, Scatter, Section, Spot,
-    Table,
+    Table, significant,
 };
 
 /// The axis that colours show at first: end-to-end control.
 const COLOURED: usize = 3;
 
 const HOW_TO_READ: &str = "Each point is a transport. Filled points are on the front: no other point \
-     that is shown is at least as good on both axes and better on one. Bars are 95 % intervals of a \
-     point’s ratio to the mean of all points on the same network.";
+     that is shown is at least as good on both axes and better on one. Points that lack one of the two \
+     on a network on which others have it are not shown. Bars are 95 % intervals of a point’s ratio to \
+     the mean of all points on the same network.";
 
 /// The page of a picture.
 pub(super) fn page(picture: &Picture, command: &str, version: &str) -> Document {
@@ -82,7 +83,8 @@ fn scatter(picture: &Picture) -> Scatter {
         .zip(TITLES)
         .map(|(axis, title)| filter(picture, axis, title))
         .collect();
-    let spot = |shown: &Shown| Spot {
+    let means = Metric::ALL.map(|metric| picture.comparable(metric));
+    let spot = |(number, shown): (usize, &Shown)| Spot {
         label: shown.transport.clone(),
         categories: NAMES
             .iter()
@@ -92,11 +94,12 @@ fn scatter(picture: &Picture) -> Scatter {
                 value.expect("the filter lists the values of all points")
             })
             .collect(),
-        values: Metric::ALL
-            .map(|metric| shown.metrics.get(metric.name()).map(Mean::from))
-            .to_vec(),
+        values: means
+            .iter()
+            .map(|of_metric| of_metric[number].map(Mean::from))
+            .collect(),
     };
-    let spots = picture.points.iter().map(spot).collect();
+    let spots = picture.points.iter().enumerate().map(spot).collect();
     let place = |metric: Metric| {
         let mut all = Metric::ALL.into_iter();
         all.position(|other| other == metric).unwrap_or(0)
@@ -137,13 +140,14 @@ fn points(picture: &Picture) -> Section {
             Cell::Text(if shown.on_front { "\u{25cf}" } else { "" }.to_owned()),
         ];
         cells.extend(NAMES.map(|axis| Cell::Text(shown.values[axis].clone())));
-        let mean = |metric: Metric| shown.metrics.get(metric.name()).map(Mean::from);
-        cells.extend(Metric::ALL.map(|metric| Cell::mean(mean(metric), 1.0)));
+        cells.extend(Metric::ALL.map(|metric| measured(shown.metrics.get(metric.name()))));
         cells
     };
     let table = Table {
         caption:
-            "Means over networks; ± bounds the 95 % interval of the point’s ratio to the mean \
+            "Means over networks, or over fewer where (n of N) says so; a point that lacks a measure \
+                  on a network on which others have it is not on a front of that measure. \
+                  ± bounds the 95 % interval of the point’s ratio to the mean \
                   of all points on the same network. Loss counts packets that links dropped and \
                   cells that relays dropped; friendliness is the goodput of another application's \
                   TCP connection relative to its max-min fair share. Latency and loss are of the \
@@ -153,6 +157,17 @@ fn points(picture: &Picture) -> Section {
         rows: picture.points.iter().map(row).collect(),
     };
     Section::new("All points", vec![Block::Table(table)])
+}
+
+/// A mean, with of how many networks it is unless it is of all.
+fn measured(found: Option<&Interval>) -> Cell {
+    match found.and_then(|found| Some((found.mean, found.part()?))) {
+        Some((mean, part)) => Cell::Figures {
+            text: format!("{} ({part})", significant(mean)),
+            faint: false,
+        },
+        None => Cell::mean(found.map(Mean::from), 1.0),
+    }
 }
 
 fn skipped(picture: &Picture) -> Section {
@@ -225,4 +240,26 @@ fn origin(picture: &Picture, command: &str, version: &str) -> Section {
         code("Scenario", picture.scenario.clone()),
     ];
     Section::new("Origin", blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_over_some_of_the_networks_says_of_how_many() {
+        let interval = |values: [Option<f64>; 2]| Interval {
+            mean: 1.5,
+            ci: None,
+            within: None,
+            n: values.iter().flatten().count(),
+            values: values.to_vec(),
+        };
+        let part = measured(Some(&interval([None, Some(1.5)])));
+        let text = "1.50 (1 of 2)".to_owned();
+        assert_eq!(part, Cell::Figures { text, faint: false });
+        let whole = measured(Some(&interval([Some(1.5); 2])));
+        assert_eq!(whole, Cell::number(Some(1.5)));
+        assert_eq!(measured(None), Cell::Empty);
+    }
 }

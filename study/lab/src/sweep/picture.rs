@@ -1,6 +1,6 @@
 //! What a sweep found: each point's metrics, and which points are on the front.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use hopflow_results::{Fingerprint, Folder};
@@ -49,7 +49,8 @@ pub struct Shown {
     pub transport: String,
     /// The point's value on each axis.
     pub values: BTreeMap<String, String>,
-    /// Whether no other point is at least as good in all metrics of the front and better in one.
+    /// Whether no other point is at least as good in all metrics of the front and better in one. A point
+    /// that lacks one of them on a network on which others have it is not on it, and beats none.
     pub on_front: bool,
     /// The metrics that are known, by name.
     pub metrics: BTreeMap<String, Interval>,
@@ -58,7 +59,7 @@ pub struct Shown {
 /// A metric of a point over the sampled networks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The mean over networks.
+    /// The mean over the networks that have a value.
     pub mean: f64,
     /// The ends of the mean's 95 % interval, over two networks or more.
     pub ci: Option<(f64, f64)>,
@@ -89,14 +90,7 @@ impl Picture {
         results: Fingerprint,
     ) -> Self {
         let metrics: Vec<BTreeMap<String, Interval>> = intervals(values);
-        let at = |of_point: &BTreeMap<String, Interval>| {
-            let front = sweep.front.iter();
-            front
-                .map(|metric| of_point.get(metric.name()).map(|found| found.mean))
-                .collect()
-        };
-        let fronts: Vec<Vec<Option<f64>>> = metrics.iter().map(at).collect();
-        let on_front = front(&sweep.front, &fronts);
+        let on_front = on_front(&sweep.front, &metrics);
         let points = sweep.points.iter().zip(metrics).zip(on_front);
         let axes = NAMES.into_iter().zip(sweep.axes.names());
         Self {
@@ -159,7 +153,10 @@ impl Picture {
         let mut csv = NAMES.join(",") + ",transport,on_front";
         for metric in Metric::ALL {
             let name = metric.name();
-            write!(csv, ",{name},{name}_low,{name}_high,{name}_within").expect("text grows");
+            let columns = ["", "_low", "_high", "_within", "_n"];
+            for column in columns {
+                write!(csv, ",{name}{column}").expect("text grows");
+            }
         }
         csv.push_str(",reason\n");
         for shown in &self.points {
@@ -174,6 +171,7 @@ impl Picture {
                     number(ci.map(|ci| ci.0)),
                     number(ci.map(|ci| ci.1)),
                     number(found.and_then(|found| found.within)),
+                    found.map_or(0, |found| found.n).to_string(),
                 ]);
             }
             cells.push(String::new());
@@ -181,7 +179,7 @@ impl Picture {
         }
         for skipped in &self.skipped {
             let mut cells = columns(&skipped.values);
-            cells.resize(NAMES.len() + 2 + 4 * Metric::ALL.len(), String::new());
+            cells.resize(NAMES.len() + 2 + 5 * Metric::ALL.len(), String::new());
             cells.push(skipped.reason.clone());
             push_row(&mut csv, &cells);
         }
@@ -192,6 +190,21 @@ impl Picture {
     pub fn front_metrics(&self) -> Vec<Metric> {
         let on_front = |metric: &Metric| self.front.iter().any(|name| name == metric.name());
         Metric::ALL.into_iter().filter(on_front).collect()
+    }
+
+    /// The means of a metric, point by point, that can be compared: those over all networks on which
+    /// any point has the metric.
+    pub fn comparable(&self, metric: Metric) -> Vec<Option<&Interval>> {
+        let points: Vec<_> = self.points.iter().map(|shown| &shown.metrics).collect();
+        comparable(&points, metric)
+    }
+}
+
+impl Interval {
+    /// Of how many of the networks the mean is, as "n of N"; `None` if it is of all.
+    pub fn part(&self) -> Option<String> {
+        let networks = self.values.len();
+        (self.n < networks).then(|| format!("{} of {networks}", self.n))
     }
 }
 
@@ -204,6 +217,36 @@ impl From<&Interval> for Mean {
             half_width: found.within,
         }
     }
+}
+
+/// Whether each point is on the front of some metrics.
+fn on_front(metrics: &[Metric], points: &[BTreeMap<String, Interval>]) -> Vec<bool> {
+    let points: Vec<_> = points.iter().collect();
+    let mut values = vec![Vec::new(); points.len()];
+    for metric in metrics {
+        for (values, found) in values.iter_mut().zip(comparable(&points, *metric)) {
+            values.push(found.map(|found| found.mean));
+        }
+    }
+    front(metrics, &values)
+}
+
+/// A metric of each of the points that have it on all networks on which any of them has it.
+fn comparable<'p>(
+    points: &[&'p BTreeMap<String, Interval>],
+    metric: Metric,
+) -> Vec<Option<&'p Interval>> {
+    let found: Vec<Option<&'p Interval>> = points
+        .iter()
+        .map(|of_point| of_point.get(metric.name()))
+        .collect();
+    let mut networks: BTreeSet<usize> = BTreeSet::new();
+    for found in found.iter().flatten() {
+        let values = found.values.iter().enumerate();
+        networks.extend(values.filter_map(|(network, value)| value.map(|_| network)));
+    }
+    let whole = |found: Option<&'p Interval>| found.filter(|found| found.n == networks.len());
+    found.into_iter().map(whole).collect()
 }
 
 /// The metrics of each point, by name.
@@ -306,6 +349,30 @@ mod tests {
         assert!(high - low > 100.0);
         assert!(goodput.within.unwrap() < 1e-9);
         assert!(!found[0].contains_key("latency"));
+    }
+
+    #[test]
+    fn a_mean_over_fewer_networks_than_others_have_is_not_compared() {
+        let point = |goodput: f64, latencies: [Option<f64>; 3]| {
+            let mut values = vec![vec![None; 3]; Metric::ALL.len()];
+            let place = |metric: Metric| Metric::ALL.iter().position(|other| *other == metric);
+            values[place(Metric::Goodput).unwrap()] = vec![Some(goodput); 3];
+            values[place(Metric::Latency).unwrap()] = latencies.to_vec();
+            values
+        };
+        let metrics = [Metric::Goodput, Metric::Latency];
+        let whole = [Some(5.0), Some(6.0), None];
+        let found = intervals(&[
+            point(1.0, whole),
+            point(9.0, [Some(1.0), None, None]),
+            point(0.5, whole),
+        ]);
+        // The third network has a value for nobody.
+        assert_eq!(on_front(&metrics, &found), [true, false, false]);
+        let part = |point: usize| found[point]["latency"].part();
+        assert_eq!(part(0).unwrap(), "2 of 3");
+        assert_eq!(part(1).unwrap(), "1 of 3");
+        assert_eq!(found[1]["goodput"].part(), None);
     }
 
     #[test]

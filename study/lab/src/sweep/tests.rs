@@ -131,6 +131,19 @@ fn a_picture_has_a_row_for_every_point() {
     assert!(picture.points.iter().any(|shown| shown.on_front));
     let csv = std::fs::read_to_string(out.join("sweep.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + sweep.axes.points().len());
+    assert!(
+        csv.contains(",goodput_high,goodput_within,goodput_n,bulk"),
+        "{csv}"
+    );
+    let commas = |line: &str| {
+        line.split('"')
+            .step_by(2)
+            .map(|of| of.matches(',').count())
+            .sum::<usize>()
+    };
+    let mut lines = csv.lines().map(commas);
+    let header = lines.next().unwrap();
+    assert!(lines.all(|row| row == header), "{csv}");
 }
 
 #[test]

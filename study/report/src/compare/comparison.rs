@@ -7,7 +7,7 @@ use std::path::Path;
 use hopflow_results::Folder;
 use hopflow_stats::{Mean, PairedDifference, Percent};
 
-use super::load::{self, Transport};
+use super::load::{self, Measured, Transport};
 use super::quantity::{Better, MEASURES, Measure, Quantity};
 use crate::error::Error;
 use crate::text::{decimals, fixed};
@@ -84,6 +84,9 @@ pub struct Compared {
 pub struct Entry {
     /// Mean over the networks that have the quantity.
     pub value: Option<Mean>,
+    /// Whether the true value is known only to be as large or larger: on a network too few downloads
+    /// were seen to end.
+    pub at_least: bool,
     /// What it is more than that of the transport it is compared with; `None` for the first itself.
     pub difference: Option<Difference>,
 }
@@ -104,7 +107,8 @@ pub struct Difference {
 /// What can be said about a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// Nothing: there is no interval, or it covers zero.
+    /// Nothing: there is no interval, or it covers zero, or the smaller value is on some network known
+    /// only to be as large or larger.
     Open,
     /// The transport is better than the first.
     Better,
@@ -204,16 +208,21 @@ impl Comparison {
                 ""
             };
             let of_variants = self.of_variants();
+            let added = if of_variants.is_empty() {
+                ""
+            } else {
+                " but for those that a variant adds"
+            };
             notes.push(format!(
                 "Differences are to {first}{of_variants}, on the same networks with the same \
-                 users{rule}."
+                 users{added}{rule}."
             ));
         }
         notes.push(
             "Downloads that began in the warm-up count nowhere but in the goodput, the backlog and \
              the latency of cells, which is that of the whole run, the warm-up included. \
              Those that did not finish took at least as long as they waited: times are estimates \
-             of Kaplan and Meier, and where too few finished, at least what is said."
+             of Kaplan and Meier, and where too few finished, at least what is said (≥)."
                 .to_owned(),
         );
         notes.extend(self.unfinished());
@@ -250,12 +259,13 @@ fn reference(number: usize, transports: &[Transport]) -> usize {
 
 /// A quantity of each transport, and its difference to that of the one it is compared with.
 fn entries(measure: &Measure, transports: &[Transport]) -> Vec<Entry> {
-    let values: Vec<BTreeMap<u32, f64>> = transports
+    let values: Vec<BTreeMap<u32, Measured>> = transports
         .iter()
         .map(|t| t.over_networks(measure.of))
         .collect();
-    let entry = |(number, of_networks): (usize, &BTreeMap<u32, f64>)| Entry {
-        value: Mean::of(&of_networks.values().copied().collect::<Vec<_>>()),
+    let entry = |(number, of_networks): (usize, &BTreeMap<u32, Measured>)| Entry {
+        value: Mean::of(&plain(of_networks.values())),
+        at_least: of_networks.values().any(|number| number.at_least),
         difference: (number > 0)
             .then(|| {
                 let with = &values[reference(number, transports)];
@@ -267,27 +277,39 @@ fn entries(measure: &Measure, transports: &[Transport]) -> Vec<Entry> {
 }
 
 fn difference(
-    first: &BTreeMap<u32, f64>,
-    other: &BTreeMap<u32, f64>,
+    first: &BTreeMap<u32, Measured>,
+    other: &BTreeMap<u32, Measured>,
     better: Better,
 ) -> Option<Difference> {
     let pairs = first
         .iter()
         .filter_map(|(network, before)| Some((*before, *other.get(network)?)));
-    let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    let PairedDifference { absolute, percent } = PairedDifference::of(&before, &after)?;
+    let (before, after): (Vec<Measured>, Vec<Measured>) = pairs.unzip();
+    let PairedDifference { absolute, percent } =
+        PairedDifference::of(&plain(&before), &plain(&after))?;
+    // What may be larger than it is known to be need not be the smaller one.
+    let smaller = if absolute.mean > 0.0 { before } else { after };
+    let finding = if smaller.iter().any(|number| number.at_least) {
+        Finding::Open
+    } else {
+        Finding::of(&absolute, better)
+    };
     Some(Difference {
         absolute,
         percent,
-        finding: Finding::of(&absolute, better),
+        finding,
     })
+}
+
+fn plain<'m>(numbers: impl IntoIterator<Item = &'m Measured>) -> Vec<f64> {
+    numbers.into_iter().map(|number| number.value).collect()
 }
 
 /// An [`Entry`] as text, in the unit of [`Compared::heading`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// The value with its interval, and "(n of N)" if only n of the N networks have it; a dash if
-    /// there is none.
+    /// The value with its interval, "≥" before it if it is at least that, and "(n of N)" after it if
+    /// only n of the N networks have it; a dash if there is none.
     pub value: String,
     /// The difference with its interval, and "(n of N)" if the two share only n of the N networks;
     /// empty if there is none.
@@ -344,7 +366,11 @@ impl Compared {
         let shown = |entry: &Entry| {
             let value = entry.value.map_or_else(
                 || "-".to_owned(),
-                |value| scaled(&value, scale, |number| fixed(number, places)),
+                |value| {
+                    let text = scaled(&value, scale, |number| fixed(number, places));
+                    let bound = if entry.at_least { "≥ " } else { "" };
+                    format!("{bound}{text}")
+                },
             );
             let Some(difference) = entry.difference else {
                 return Shown {
@@ -422,8 +448,40 @@ mod tests {
     use super::super::load::Run;
     use super::*;
 
-    fn networks(values: &[f64]) -> BTreeMap<u32, f64> {
-        (1..).zip(values.iter().copied()).collect()
+    fn networks(values: &[f64]) -> BTreeMap<u32, Measured> {
+        let values = values.iter().copied().map(Measured::exactly);
+        (1..).zip(values).collect()
+    }
+
+    /// The same, known to be at least that.
+    fn bounds(values: &[f64]) -> BTreeMap<u32, Measured> {
+        let mut networks = networks(values);
+        for number in networks.values_mut() {
+            number.at_least = true;
+        }
+        networks
+    }
+
+    #[test]
+    fn what_is_at_least_so_much_may_be_the_larger_one_and_never_the_smaller_one() {
+        let (low, high) = ([1.0, 2.0, 3.0], [5.0, 6.1, 7.2]);
+        let finding = |first: &BTreeMap<u32, Measured>, other: &BTreeMap<u32, Measured>| {
+            difference(first, other, Better::Lower).unwrap().finding
+        };
+        assert_eq!(finding(&networks(&low), &bounds(&high)), Finding::Worse);
+        assert_eq!(finding(&bounds(&high), &networks(&low)), Finding::Better);
+        for (first, other) in [
+            (bounds(&low), networks(&high)),
+            (networks(&high), bounds(&low)),
+            (bounds(&low), bounds(&high)),
+            (bounds(&high), bounds(&low)),
+        ] {
+            assert_eq!(
+                finding(&first, &other),
+                Finding::Open,
+                "{first:?} {other:?}"
+            );
+        }
     }
 
     #[test]
@@ -458,8 +516,9 @@ mod tests {
 
     #[test]
     fn networks_that_one_transport_lacks_form_no_pair() {
-        let first = BTreeMap::from([(1, 10.0), (2, 20.0), (3, 30.0)]);
-        let other = BTreeMap::from([(2, 21.0), (3, 32.0), (4, 1e9)]);
+        let first = networks(&[10.0, 20.0, 30.0]);
+        let mut other = networks(&[0.0, 21.0, 32.0, 1e9]);
+        other.remove(&1);
         let found = difference(&first, &other, Better::Lower).unwrap();
         assert_eq!((found.absolute.n, found.absolute.mean), (2, 1.5));
         // The ratios 1.05 and 1.0667.
@@ -476,10 +535,13 @@ mod tests {
     fn numbers_of_some_of_the_networks_say_of_how_many() {
         let first = networks(&[1.0, 2.0, 3.0, 4.0]);
         let other = networks(&[2.0, 3.0, 4.0]);
-        let mean =
-            |values: &BTreeMap<u32, f64>| Mean::of(&values.values().copied().collect::<Vec<_>>());
-        let entry = |value, difference| Entry { value, difference };
-        let compared = Compared {
+        let mean = |values: &BTreeMap<u32, Measured>| Mean::of(&plain(values.values()));
+        let entry = |value, difference| Entry {
+            value,
+            at_least: false,
+            difference,
+        };
+        let mut compared = Compared {
             quantity: MEASURES[0].quantity,
             networks: 4,
             entries: vec![
@@ -496,6 +558,8 @@ mod tests {
         assert_eq!(some.difference, "+1.00 [+1.00, +1.00] (3 of 4)");
         assert_eq!((&*none.value, &*none.difference), ("-", ""));
         assert_eq!(compared.figures()[1].value, "3.00 [0.52, 5.48]");
+        compared.entries[1].at_least = true;
+        assert_eq!(compared.shown()[1].value, "≥ 3.00 [0.52, 5.48] (3 of 4)");
     }
 
     #[test]

@@ -13,6 +13,11 @@ const BINS: usize = 150;
 /// Ratio of the 98th to the second percentile beyond which an axis of times is logarithmic.
 const WIDE: f64 = 40.0;
 
+/// What the numbers of hops are.
+pub(super) const COUNTED: &str = "Hops are counted from where data is packaged: the exit, or of \
+     uploads the client. Those of further paths of a user, and of circuits that replace closed \
+     ones, follow.";
+
 /// A state of a hop: its name, its identifier, and where it is recorded.
 type State = (&'static str, &'static str, fn(&Hop) -> &OverTime);
 
@@ -53,14 +58,13 @@ pub(super) fn sections(transports: &[Transport]) -> [Section; 4] {
              over sampled networks at each share, bands their 95 % confidence intervals.",
         ),
         Section::new("Backlog", backlog).with_prose(
-            "What has been packaged at the exit and not yet delivered to the client, `R(t) - W(t)`: \
+            "What has been packaged at one end and not yet delivered at the other, `R(t) - W(t)`: \
              the data that a transport keeps in the overlay. Less is better for the same goodput.",
         ),
-        Section::new("Hops", hops).with_prose(
-            "Cells that wait at the sender of each hop, and cells that are under way on it, counted \
-             from the exit. Means over circuits and runs, bands their 95 % confidence intervals \
-             over runs.",
-        ),
+        Section::new("Hops", hops).with_prose(format!(
+            "Cells that wait at the sender of each hop, and cells that are under way on it. {COUNTED} \
+             Means over circuits and runs, bands their 95 % confidence intervals over runs.",
+        )),
     ]
 }
 
@@ -97,12 +101,13 @@ fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
             .including(100.0);
         chart
     };
-    let greedy = load::greedy_label(transports);
+    let greedy = load::greedy(transports);
+    let of_class = greedy.map_or(String::new(), |class| format!(", {class}"));
     let goodput = distribution(
-        &format!("Goodput of circuits{greedy}"),
+        &format!("Goodput of circuits{of_class}"),
         "goodput",
         &|run| {
-            run.greedy()
+            run.circuits_of(greedy)
                 .map(|circuit| Lasted::ended(circuit.goodput_bytes_per_s / 1e3))
                 .collect()
         },
@@ -227,7 +232,7 @@ pub(super) fn over_time(
     let last = |run: &&OverTime| run.points().next_back().map_or(0.0, |(t, _)| t);
     let end = runs.iter().map(last).fold(0.0, f64::max);
     let width = end / BINS as f64;
-    let mut bins: Vec<Vec<f64>> = vec![Vec::new(); BINS + 1];
+    let mut bins: Vec<Vec<f64>> = vec![Vec::new(); BINS];
     for run in runs {
         for (bin, mean) in binned(run, width, BINS) {
             bins[bin].push(mean * scale);
@@ -259,13 +264,13 @@ fn time(series: &[Series]) -> Axis {
     }
 }
 
-/// The mean of a run in each bin that it has samples in; all that is later than `count` bins counts
-/// to the next one.
+/// The mean of a run in each of `count` bins that it has samples in; what is later counts to the
+/// last one.
 pub(super) fn binned(run: &OverTime, width: f64, count: usize) -> Vec<(usize, f64)> {
     let mut bins: Vec<(usize, f64, f64)> = Vec::new();
     for (t, value) in run.points() {
         let bin = if width > 0.0 {
-            ((t / width) as usize).min(count)
+            ((t / width) as usize).min(count - 1)
         } else {
             0
         };
@@ -305,4 +310,30 @@ pub(super) fn chart(title: &str, id: &str, along: Along, series: Vec<Series>) ->
         series,
         references: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_sample_counts_to_the_last_bin() {
+        let mut run = OverTime::default();
+        for t in 0..=10_u32 {
+            run.add(f64::from(t), f64::from(t));
+        }
+        let bins = binned(&run, 1.0, 10);
+        assert_eq!(bins.len(), 10);
+        assert_eq!(bins.last(), Some(&(9, 9.5)));
+        let transport = Transport {
+            label: String::new(),
+            colour: 0,
+            runs: vec![Run {
+                backlog: run,
+                ..Run::default()
+            }],
+        };
+        let series = over_time(&transport, &|run| Some(&run.backlog), 1.0).unwrap();
+        assert!(series.points.iter().all(|point| point.x < 10.0));
+    }
 }

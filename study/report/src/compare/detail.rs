@@ -20,6 +20,8 @@ pub(super) struct Detail {
     pub(super) recorded: BTreeSet<u32>,
     /// What each transport did there, in the order of the transports.
     pub(super) by_transport: Vec<OfTransport>,
+    /// Whether relays of two networks have one name and differ in region or rate limit.
+    pub(super) shared_names: bool,
 }
 
 /// What a transport did on the network.
@@ -55,6 +57,7 @@ impl Detail {
         let first = transports.iter().find_map(|of| of.runs.first());
         let mut detail = Self {
             network: first.map_or(0, |run| run.network),
+            shared_names: shared_names(folder, manifest)?,
             ..Self::default()
         };
         for transport in transports {
@@ -116,6 +119,27 @@ impl Detail {
             Some((transport, run))
         })
     }
+}
+
+/// Whether relays with a rate limit have one name in two networks, and differ in region or limit.
+fn shared_names(folder: &Folder, manifest: &Manifest) -> Result<bool, Error> {
+    let mut networks: BTreeSet<u32> = BTreeSet::new();
+    let mut known: BTreeMap<String, (String, f64)> = BTreeMap::new();
+    for entry in &manifest.runs {
+        if !networks.insert(entry.key.network) {
+            continue;
+        }
+        for node in folder.read_optional::<Node>(entry)? {
+            let Some(limit) = node.bucket_bytes_per_s else {
+                continue;
+            };
+            let relay = (node.region, limit);
+            if *known.entry(node.name).or_insert_with(|| relay.clone()) != relay {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 fn courses(

@@ -5,7 +5,7 @@ use hopflow_results::{Fault, FaultKind};
 use super::detail::Detail;
 use super::load::Transport;
 use crate::model::{Along, Block, Cell, Chart, Column, Reference, Section, Table};
-use crate::text::{fixed, significant};
+use crate::text::significant;
 
 /// Faults up to which each is marked on its own, with its name.
 const NAMED: usize = 4;
@@ -71,7 +71,7 @@ fn what(fault: &Fault) -> String {
         FaultKind::Bucket => format!("bucket{}", rate()),
         FaultKind::Delay => {
             let delay = fault.delay_s.unwrap_or(0.0);
-            format!("delay {} ms", fixed(1e3 * delay, 0))
+            format!("delay {} ms", significant(1e3 * delay))
         }
     }
 }
@@ -150,6 +150,12 @@ mod tests {
             label("relay-2: link 500 kB/s", 3.0),
         ];
         assert_eq!(found, expected);
+        let delay = Fault {
+            what: FaultKind::Delay,
+            delay_s: Some(0.4e-3),
+            ..fault("a", 1.0)
+        };
+        assert_eq!(what(&delay), "delay 0.400 ms");
         let many: Vec<Fault> = (0..9).map(|n| fault("a", f64::from(n))).collect();
         let is_slim = |mark: &Reference| matches!(mark, Reference::Span { label, slim: true, .. } if label.is_empty());
         assert!(marks(many.iter()).iter().all(is_slim));

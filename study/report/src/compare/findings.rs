@@ -87,15 +87,24 @@ fn value(compared: &Compared, number: usize) -> String {
     over(compared, mean, with_unit(text, compared.unit()))
 }
 
-/// By how much a transport differs, in percent where that can be said.
+/// By how much a transport differs, in percent where that can be said and does not contradict the
+/// finding.
 fn change(compared: &Compared, number: usize, difference: &Difference) -> String {
     let shown = &compared.figures()[number];
-    let text = if shown.percent.is_empty() {
+    let text = if shown.percent.is_empty() || !agree(difference) {
         with_unit(&shown.difference, compared.unit())
     } else {
         with_unit(&shown.percent, "%")
     };
     over(compared, Some(difference.absolute), text)
+}
+
+/// Whether the intervals of the difference and of the percentage cover zero both or neither.
+fn agree(difference: &Difference) -> bool {
+    let covered = |(low, high): (f64, f64)| low <= 0.0 && 0.0 <= high;
+    let of_percent = difference.percent.and_then(|percent| percent.ends);
+    let pair = difference.absolute.covers(0.0).zip(of_percent);
+    pair.is_none_or(|(absolute, ends)| absolute == covered(ends))
 }
 
 fn with_unit(text: &str, unit: &str) -> String {
@@ -110,5 +119,47 @@ fn over(compared: &Compared, mean: Option<Mean>, text: String) -> String {
     match compared.part(mean) {
         Some(part) => format!("{text} over {part} networks"),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_stats::Percent;
+
+    use super::super::comparison::Entry;
+    use super::super::quantity::MEASURES;
+    use super::*;
+
+    #[test]
+    fn a_sentence_has_the_difference_where_the_percentage_contradicts_the_finding() {
+        let difference = |ends| Difference {
+            absolute: Mean {
+                mean: -2.0,
+                n: 4,
+                half_width: Some(1.0),
+            },
+            percent: Some(Percent {
+                mean: -7.0,
+                ends: Some(ends),
+                n: 4,
+            }),
+            finding: Finding::Better,
+        };
+        let changed = |ends| {
+            let difference = difference(ends);
+            let entry = |difference| Entry {
+                value: Mean::of(&[9.0, 9.0]),
+                at_least: false,
+                difference,
+            };
+            let compared = Compared {
+                quantity: MEASURES[0].quantity,
+                networks: 4,
+                entries: vec![entry(None), entry(Some(difference))],
+            };
+            change(&compared, 1, &difference)
+        };
+        assert_eq!(changed((-9.0, -5.0)), "−7.0 [−9.0, −5.0] %");
+        assert_eq!(changed((-21.0, 10.0)), "−2.00 [−3.00, −1.00] s");
     }
 }

@@ -19,6 +19,22 @@ pub(super) struct Transport {
     pub(super) runs: Vec<Run>,
 }
 
+/// A number of a run or a network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Measured {
+    pub(super) value: f64,
+    /// Whether the true value is known only to be as large or larger.
+    pub(super) at_least: bool,
+}
+
+impl Measured {
+    /// A number that is known.
+    pub(super) const fn exactly(value: f64) -> Self {
+        let at_least = false;
+        Self { value, at_least }
+    }
+}
+
 /// One run.
 #[derive(Default)]
 pub(super) struct Run {
@@ -39,13 +55,13 @@ pub(super) struct Run {
     pub(super) times: BTreeMap<(u32, u32), Kinds>,
     /// Backlog of a circuit in bytes, mean over circuits.
     pub(super) backlog: OverTime,
-    /// Each hop, counted from the exit.
+    /// Each hop, counted from where data is packaged.
     pub(super) hops: BTreeMap<u32, Hop>,
     /// What layers of the transport measured, by metric and hop.
     pub(super) metrics: Vec<(MetricUnit, ByHop)>,
 }
 
-/// A state of each hop, counted from the exit.
+/// A state of each hop, counted from where data is packaged.
 type ByHop = BTreeMap<u32, OverTime>;
 
 /// One hop, in cells, mean over circuits.
@@ -79,15 +95,23 @@ impl OverTime {
 
 impl Transport {
     /// A number of each sampled network: the mean over its runs that have it.
-    pub(super) fn over_networks(&self, of: fn(&Run) -> Option<f64>) -> BTreeMap<u32, f64> {
-        let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    pub(super) fn over_networks(
+        &self,
+        of: fn(&Run) -> Option<Measured>,
+    ) -> BTreeMap<u32, Measured> {
+        let mut numbers: BTreeMap<u32, Vec<Measured>> = BTreeMap::new();
         for run in &self.runs {
-            if let Some(value) = of(run) {
-                values.entry(run.network).or_default().push(value);
+            if let Some(number) = of(run) {
+                numbers.entry(run.network).or_default().push(number);
             }
         }
-        let mean = |(network, values): (u32, Vec<f64>)| Some((network, Mean::of(&values)?.mean));
-        values.into_iter().filter_map(mean).collect()
+        let mean = |(network, numbers): (u32, Vec<Measured>)| {
+            let values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
+            let value = Mean::of(&values)?.mean;
+            let at_least = numbers.iter().any(|number| number.at_least);
+            Some((network, Measured { value, at_least }))
+        };
+        numbers.into_iter().filter_map(mean).collect()
     }
 
     /// Many numbers of each sampled network, of which some may be known only to be larger; networks that have none are left out.
@@ -110,13 +134,10 @@ pub(super) fn networks(transports: &[Transport]) -> Vec<u32> {
 }
 
 impl Run {
-    /// The circuits that take as much as they get: bulk ones, or all if there are none.
-    pub(super) fn greedy(&self) -> impl Iterator<Item = &Circuit> {
-        let bulk = |circuit: &Circuit| circuit.class == Class::Bulk;
-        let any = self.circuits.iter().any(bulk);
-        self.circuits
-            .iter()
-            .filter(move |circuit| !any || bulk(circuit))
+    /// The circuits of a class; all for `None`.
+    pub(super) fn circuits_of(&self, class: Option<Class>) -> impl Iterator<Item = &Circuit> {
+        let wanted = move |circuit: &&Circuit| class.is_none_or(|class| circuit.class == class);
+        self.circuits.iter().filter(wanted)
     }
 
     /// A metric by hops, if it was measured.
@@ -136,11 +157,14 @@ impl Run {
     }
 }
 
-/// What to add to the name of a quantity of [`Run::greedy`] circuits: nothing if they are all.
-pub(super) fn greedy_label(transports: &[Transport]) -> &'static str {
-    let mut runs = transports.iter().flat_map(|transport| &transport.runs);
-    let mixed = runs.any(|run| run.greedy().count() < run.circuits.len());
-    if mixed { ", bulk" } else { "" }
+/// The class whose circuits take as much as they get, the same for all runs: bulk; `None` if all
+/// circuits of all runs are of one class.
+pub(super) fn greedy(transports: &[Transport]) -> Option<Class> {
+    let runs = transports.iter().flat_map(|transport| &transport.runs);
+    let mut circuits = runs.flat_map(|run| &run.circuits);
+    let first = circuits.next()?.class;
+    let mixed = circuits.any(|circuit| circuit.class != first);
+    mixed.then_some(Class::Bulk)
 }
 
 /// The transports of a folder in the order of its manifest, with all their runs, each of which is
@@ -226,4 +250,33 @@ fn metrics(folder: &Folder, entry: &RunEntry) -> Result<Vec<(MetricUnit, ByHop)>
         }
     }
     Ok(metrics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transport(classes: &[Class]) -> Transport {
+        let circuit = |(number, class): (u32, &Class)| Circuit::idle(number, 3, *class);
+        Transport {
+            label: String::new(),
+            colour: 0,
+            runs: vec![Run {
+                circuits: (0..).zip(classes).map(circuit).collect(),
+                ..Run::default()
+            }],
+        }
+    }
+
+    #[test]
+    fn a_transport_without_bulk_has_no_greedy_circuits_where_others_have_bulk() {
+        use Class::{Bulk, Web};
+        let transports = [transport(&[Web, Web]), transport(&[Web, Web, Bulk])];
+        let class = greedy(&transports);
+        assert_eq!(class, Some(Bulk));
+        let count = |transport: &Transport| transport.runs[0].circuits_of(class).count();
+        assert_eq!([count(&transports[0]), count(&transports[1])], [0, 1]);
+        assert_eq!(greedy(&transports[..1]), None);
+        assert_eq!(transports[0].runs[0].circuits_of(None).count(), 2);
+    }
 }

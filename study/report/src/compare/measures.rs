@@ -3,14 +3,15 @@
 use hopflow_results::Tables;
 
 use super::load::Run;
-use super::quantity::{MEASURES, Quantity};
+use super::quantity::{MEASURES, Measure, Quantity};
 
 /// All quantities by which transports are compared, in the order in which they are shown.
 pub fn quantities() -> impl Iterator<Item = Quantity> {
     MEASURES.iter().map(|measure| measure.quantity)
 }
 
-/// Each of the [`quantities`] of a run, in their order; `None` where the run does not have it.
+/// Each of the [`quantities`] of a run, in their order; `None` where the run does not have it. Where
+/// too few downloads ended, a time is the least that it can be.
 pub fn measures(tables: &Tables) -> Vec<Option<f64>> {
     let run = Run {
         downloads: tables.downloads.clone(),
@@ -19,5 +20,6 @@ pub fn measures(tables: &Tables) -> Vec<Option<f64>> {
         circuits: tables.circuits.clone(),
         ..Run::default()
     };
-    MEASURES.iter().map(|measure| (measure.of)(&run)).collect()
+    let value = |measure: &Measure| Some((measure.of)(&run)?.value);
+    MEASURES.iter().map(value).collect()
 }

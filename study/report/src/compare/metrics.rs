@@ -2,7 +2,7 @@
 
 use hopflow_results::MetricUnit;
 
-use super::curves::{chart, over_time};
+use super::curves::{COUNTED, chart, over_time};
 use super::load::Transport;
 use crate::model::{Along, Axis, Block, Chart, Section};
 
@@ -10,12 +10,13 @@ use crate::model::{Along, Axis, Block, Chart, Section};
 pub(super) fn section(transports: &[Transport]) -> Section {
     let metrics = declared(transports);
     let blocks = metrics.iter().map(|metric| multiples(metric, transports));
-    let section = Section::new("Metrics of layers", blocks.flatten().collect()).with_prose(
-        "What the layers of the transports measure, by which they act. On hops, counted from the \
-         exit, it is what their control measures at the sender; what the control from end to end \
-         measures stands at the first hop. Means over circuits and runs, bands their 95 % \
-         confidence intervals over runs.",
+    let prose = format!(
+        "What the layers of the transports measure, by which they act. On hops it is what their \
+         control measures at the sender; what the control from end to end measures stands at the \
+         first hop. {COUNTED} Means over circuits and runs, bands their 95 % confidence intervals \
+         over runs."
     );
+    let section = Section::new("Metrics of layers", blocks.flatten().collect()).with_prose(prose);
     metrics.iter().fold(section, |section, metric| {
         section.with_prose(format!("{}: {}.", words(&metric.metric), metric.about))
     })

@@ -86,7 +86,7 @@ fn compare(manifest: &Manifest, transports: &[Transport], detail: &Detail) -> Do
     sections.extend(Some(single::section(detail, transports)).filter(has_content));
     sections.extend(Some(metrics::section(transports)).filter(has_content));
     sections.extend(Some(rollout::section(transports)).filter(has_content));
-    sections.extend(Some(relays::section(transports)).filter(has_content));
+    sections.extend(Some(relays::section(detail, transports)).filter(has_content));
     sections.extend(Some(faults::section(detail, transports)).filter(has_content));
     faults::mark(&mut sections, transports);
     sections.push(summary::section(&comparison, transports));
@@ -135,7 +135,11 @@ fn subtitle(transports: &[Transport]) -> String {
 fn facts(manifest: &Manifest, transports: &[Transport]) -> Vec<Fact> {
     let runs = || transports.iter().flat_map(|transport| &transport.runs);
     let downloads: usize = runs().map(|run| run.downloads.len()).sum();
-    let circuits: usize = runs().map(|run| run.circuits.len()).max().unwrap_or(0);
+    let circuits = || runs().map(|run| run.circuits.len());
+    let circuits = match (circuits().min(), circuits().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (_, most) => most.unwrap_or(0).to_string(),
+    };
     let wall: f64 = manifest.runs.iter().map(|run| run.wall_seconds).sum();
     vec![
         Fact::new("Transports", transports.len().to_string()),
@@ -144,7 +148,7 @@ fn facts(manifest: &Manifest, transports: &[Transport]) -> Vec<Fact> {
             load::networks(transports).len().to_string(),
         ),
         Fact::new("Runs", runs().count().to_string()),
-        Fact::new("Circuits per run", circuits.to_string()),
+        Fact::new("Circuits per run", circuits),
         Fact::new("Downloads", crate::text::fixed(downloads as f64, 0)),
         Fact::new("Computed in", duration(wall)),
     ]

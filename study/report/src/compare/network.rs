@@ -429,7 +429,7 @@ impl Network<'_> {
             }
         };
         format!(
-            "{what} {bars} Red boxes bound so many circuits, or are the most used. Strong lines belong to bulk users, faint ones to web users. Downloads come from the right."
+            "{what} {bars} Red boxes bound so many circuits, or are the most used. Strong lines belong to bulk users, faint ones to web users. Data of downloads come from the right, those of uploads from the left."
         )
     }
 

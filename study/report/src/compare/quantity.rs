@@ -3,9 +3,9 @@
 use std::fmt;
 
 use hopflow_results::{Circuit, Class, jain_at_bottlenecks, max_min_index};
-use hopflow_stats::{Mean, Survival};
+use hopflow_stats::{Lasted, Mean, Survival};
 
-use super::load::Run;
+use super::load::{Measured, Run};
 
 /// A quantity by which transports are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,14 +82,14 @@ impl fmt::Display for Better {
 /// A quantity and how it is taken from a run; `None` if the run does not have it.
 pub(super) struct Measure {
     pub(super) quantity: Quantity,
-    pub(super) of: fn(&Run) -> Option<f64>,
+    pub(super) of: fn(&Run) -> Option<Measured>,
 }
 
 const fn measure(
     key: &'static str,
     title: &'static str,
     (dimension, better): (Dimension, Better),
-    of: fn(&Run) -> Option<f64>,
+    of: fn(&Run) -> Option<Measured>,
 ) -> Measure {
     let quantity = Quantity {
         key,
@@ -225,7 +225,7 @@ pub(super) const MEASURES: [Measure; 21] = [
         "fairness",
         "Fairness F, against max-min rates",
         INDEX,
-        |run| max_min_index(&run.circuits),
+        |run| max_min_index(&run.circuits).map(Measured::exactly),
     ),
     measure(
         "jain",
@@ -236,28 +236,38 @@ pub(super) const MEASURES: [Measure; 21] = [
 ];
 
 /// The time to first byte within which a share of the requests of a class got it.
-fn first_byte(run: &Run, class: Class, level: f64) -> Option<f64> {
-    let times = run.requests().first_bytes(|_, of| of == class);
-    Survival::of(times).map(|times| times.quantile_or_longest(level))
+fn first_byte(run: &Run, class: Class, level: f64) -> Option<Measured> {
+    quantile(run.requests().first_bytes(|_, of| of == class), level)
 }
 
 /// The same for the last byte.
-fn last_byte(run: &Run, class: Class, level: f64) -> Option<f64> {
-    let times = run.requests().last_bytes(|_, of| of == class);
-    Survival::of(times).map(|times| times.quantile_or_longest(level))
+fn last_byte(run: &Run, class: Class, level: f64) -> Option<Measured> {
+    quantile(run.requests().last_bytes(|_, of| of == class), level)
 }
 
-fn mean_last_byte(run: &Run, class: Class) -> Option<f64> {
+fn quantile(times: Vec<Lasted>, level: f64) -> Option<Measured> {
+    let times = Survival::of(times)?;
+    Some(Measured {
+        value: times.quantile_or_longest(level),
+        at_least: times.quantile(level).is_none(),
+    })
+}
+
+fn mean_last_byte(run: &Run, class: Class) -> Option<Measured> {
     let times = run.requests().last_bytes(|_, of| of == class);
-    Survival::of(times).map(|times| times.mean_or_more())
+    let times = Survival::of(times)?;
+    Some(Measured {
+        value: times.mean_or_more(),
+        at_least: times.share_within(f64::INFINITY) < 1.0,
+    })
 }
 
 /// How long those waited that got no complete answer; zero if all did.
-fn open_wait(run: &Run, class: Class) -> Option<f64> {
+fn open_wait(run: &Run, class: Class) -> Option<Measured> {
     let open = run.open.iter().filter(|open| open.class == class);
     let waits: Vec<f64> = open.map(|open| open.waited_s).collect();
     let any = run.downloads.iter().any(|download| download.class == class);
-    average(waits.iter().copied()).or(any.then_some(0.0))
+    average(waits.iter().copied()).or(any.then_some(Measured::exactly(0.0)))
 }
 
 fn of_class(run: &Run, class: Class) -> impl Iterator<Item = &Circuit> {
@@ -266,18 +276,20 @@ fn of_class(run: &Run, class: Class) -> impl Iterator<Item = &Circuit> {
         .filter(move |circuit| circuit.class == class)
 }
 
-fn goodput(run: &Run, class: Class) -> Option<f64> {
+fn goodput(run: &Run, class: Class) -> Option<Measured> {
     average(of_class(run, class).map(|circuit| circuit.goodput_bytes_per_s))
 }
 
-fn downloads(run: &Run, class: Class) -> Option<f64> {
+fn downloads(run: &Run, class: Class) -> Option<Measured> {
     of_class(run, class).next()?;
     let downloads = run.downloads.iter();
-    Some(downloads.filter(|download| download.class == class).count() as f64)
+    let count = downloads.filter(|download| download.class == class).count();
+    Some(Measured::exactly(count as f64))
 }
 
-fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
-    Mean::of(&values.collect::<Vec<_>>()).map(|mean| mean.mean)
+fn average(values: impl Iterator<Item = f64>) -> Option<Measured> {
+    let mean = Mean::of(&values.collect::<Vec<_>>())?;
+    Some(Measured::exactly(mean.mean))
 }
 
 #[cfg(test)]
@@ -348,10 +360,14 @@ mod tests {
         run
     }
 
-    fn of(key: &str, run: &Run) -> f64 {
+    fn measured(key: &str, run: &Run) -> Measured {
         let mut measures = MEASURES.iter();
         let measure = measures.find(|measure| measure.quantity.key == key);
         (measure.unwrap().of)(run).unwrap()
+    }
+
+    fn of(key: &str, run: &Run) -> f64 {
+        measured(key, run).value
     }
 
     #[test]
@@ -364,6 +380,24 @@ mod tests {
         assert!(of("web_ttlb_median", &hanging) > of("web_ttlb_median", &well));
         // All hang: no quantile is known, and each is at least as long as the run.
         assert!((of("web_ttfb_p90", &run(100)) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn times_are_bounds_where_too_few_downloads_ended() {
+        let at_least = |key, hanging| measured(key, &run(hanging)).at_least;
+        // Twenty circuits that hang are 3 % of the requests.
+        for (key, expected) in [
+            ("web_ttlb_median", [false, false, true]),
+            ("web_ttfb_p90", [false, false, true]),
+            ("web_ttlb_mean", [false, true, true]),
+            ("web_open_wait", [false, false, false]),
+        ] {
+            assert_eq!(
+                [0, 20, 100].map(|hanging| at_least(key, hanging)),
+                expected,
+                "{key}"
+            );
+        }
     }
 
     #[test]

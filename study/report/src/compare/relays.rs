@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hopflow_stats::Mean;
 
+use super::detail::Detail;
 use super::load::Transport;
 use crate::model::{Block, Cell, Column, Section, Table};
 
@@ -19,9 +20,12 @@ struct Use {
     queue: Vec<f64>,
 }
 
-/// The relays with a rate limit, those first of whose limit any transport used most.
-pub(super) fn section(transports: &[Transport]) -> Section {
-    let of_transports: Vec<BTreeMap<&str, Use>> = transports.iter().map(used).collect();
+/// The relays with a rate limit, those first of whose limit any transport used most: of all networks, or
+/// of the one that is shown in detail where others have different relays of the same names.
+pub(super) fn section(detail: &Detail, transports: &[Transport]) -> Section {
+    let only = detail.shared_names.then_some(detail.network);
+    let of_transports: Vec<BTreeMap<&str, Use>> =
+        transports.iter().map(|it| used(it, only)).collect();
     let mut relays: Vec<(&str, f64)> = Vec::new();
     for relays_of in &of_transports {
         for (name, used) in relays_of {
@@ -45,20 +49,34 @@ pub(super) fn section(transports: &[Transport]) -> Section {
     } else {
         "Relays with a rate limit".to_owned()
     };
+    let (place, means) = match only {
+        Some(network) => (format!(" in network {network}"), ""),
+        None => (
+            String::new(),
+            "; means over networks, ± half of a 95 % confidence interval",
+        ),
+    };
     let table = Table {
         caption: format!(
-            "{shown}: share of the limit that data cells took, and the most cells that waited in \
-             one circuit’s queue; means over networks, ± half of a 95 % confidence interval"
+            "{shown}{place}: share of the limit that data cells took, and the most cells that waited \
+             in one circuit’s queue{means}"
         ),
         columns: columns(transports),
         rows: rows.collect(),
     };
-    Section::new("Relays", vec![Block::Table(table)])
+    let section = Section::new("Relays", vec![Block::Table(table)]);
+    match only {
+        Some(_) => section.with_prose("Other networks have different relays of the same names."),
+        None => section,
+    }
 }
 
-fn used(transport: &Transport) -> BTreeMap<&str, Use> {
+/// The relays of all networks, or of one only.
+fn used(transport: &Transport, only: Option<u32>) -> BTreeMap<&str, Use> {
     let mut relays: BTreeMap<&str, Use> = BTreeMap::new();
-    for relay in transport.runs.iter().flat_map(|run| &run.relays) {
+    let runs = transport.runs.iter();
+    let runs = runs.filter(|run| only.is_none_or(|network| run.network == network));
+    for relay in runs.flat_map(|run| &run.relays) {
         if let Some(share) = relay.utilisation {
             let used = relays.entry(&relay.name).or_default();
             used.share.push(100.0 * share);
