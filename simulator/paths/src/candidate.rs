@@ -12,7 +12,8 @@ pub struct Candidate {
     /// The family, if its operator declared one: no two relays of a family are in one path.
     pub family: Option<u32>,
     /// The network that its address is in, if that says who runs it: the upper 16 bits of an IPv4
-    /// address or the upper 32 of an IPv6 address. No two relays of a network are in one path.
+    /// address or the upper 32 of an IPv6 address. No two relays of a network are in one path. The
+    /// addresses of all relays are of one family here.
     pub network: Option<u32>,
     /// The same of an address of the other family, if it has one.
     pub other_network: Option<u32>,

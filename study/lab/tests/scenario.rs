@@ -356,6 +356,8 @@ fn further_paths_that_could_not_differ_are_refused() {
     for differ in [
         "path = { random = 2 }\nlegs = 2",
         "path = { random = 3 }\nlegs = 2\nclient = false",
+        // All five relays: the ends are shared.
+        "path = { random = 3 }\nlegs = 3\nclient = false",
         "path = [\"guard\", \"exit\"]\nlegs = 2",
         "path = [\"middle\", \"guard\", \"exit\"]\nlegs = 2\nclient = false",
         "path = [\"guard\", \"guard\"]\nlegs = 2",

@@ -26,7 +26,7 @@ struct Entry {
 /// Neither signatures nor dates are checked: old documents are what simulations want.
 ///
 /// A relay's consensus weight in kilobytes per second is taken for its bandwidth, too. Bandwidth
-/// weights that the document lacks are one; if it has none, they are computed from the relays.
+/// weights are all equal if the document lacks some; if it has none, they are computed from the relays.
 /// A consensus tells no continents, which are drawn as for the built-in population, and no families.
 pub(crate) fn population(text: &str, stream: &mut Stream) -> Result<Population, String> {
     let text = without_annotations(text);
@@ -106,22 +106,22 @@ fn flags(of: RelayFlags) -> Flags {
 /// The bandwidth weights of a document, if it has any.
 fn weights(of: &NetParams<i32>) -> Option<BandwidthWeights> {
     of.iter().next()?;
-    // Clients take one for a weight that is missing or malformed (path-spec).
-    let one = BandwidthWeights::EQUAL.wmm;
-    let weight = |name: &str| {
-        of.get(name)
-            .and_then(|&w| u32::try_from(w).ok())
-            .unwrap_or(one)
-    };
+    // Clients take all for one if a weight is missing or malformed (path-spec).
+    Some(all_weights(of).unwrap_or(BandwidthWeights::EQUAL))
+}
+
+/// The weights of a document that has all of them.
+fn all_weights(of: &NetParams<i32>) -> Option<BandwidthWeights> {
+    let weight = |name: &str| of.get(name).and_then(|&w| u32::try_from(w).ok());
     Some(BandwidthWeights {
-        wgg: weight("Wgg"),
-        wgd: weight("Wgd"),
-        wmg: weight("Wmg"),
-        wmm: weight("Wmm"),
-        wme: weight("Wme"),
-        wmd: weight("Wmd"),
-        wee: weight("Wee"),
-        wed: weight("Wed"),
+        wgg: weight("Wgg")?,
+        wgd: weight("Wgd")?,
+        wmg: weight("Wmg")?,
+        wmm: weight("Wmm")?,
+        wme: weight("Wme")?,
+        wmd: weight("Wmd")?,
+        wee: weight("Wee")?,
+        wed: weight("Wed")?,
     })
 }
 

@@ -104,13 +104,13 @@ fn relays_have_the_flags_weights_and_networks_of_the_document() {
 }
 
 #[test]
-fn weights_that_a_document_lacks_are_one_and_all_together_are_computed() {
-    let some = read(&document("", "bandwidth-weights Wmg=400\n"));
-    let expected = BandwidthWeights {
-        wmg: 400,
-        ..BandwidthWeights::EQUAL
-    };
-    assert_eq!(some.weights, expected);
+fn weights_are_equal_where_a_document_lacks_some_and_computed_where_it_has_none() {
+    for (given, other) in [(" Wmm=1000", ""), ("Wme=0", "Wme=-1")] {
+        let some = WEIGHTS.replace(given, other);
+        assert_ne!(some, WEIGHTS);
+        let population = read(&document("", &some));
+        assert_eq!(population.weights, BandwidthWeights::EQUAL, "{some}");
+    }
     let none = read(&document("", ""));
     assert_eq!(none.weights, Population::new(none.relays.clone()).weights);
     assert_ne!(none.weights, BandwidthWeights::EQUAL);

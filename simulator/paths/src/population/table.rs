@@ -57,7 +57,7 @@ impl Population {
     /// The population of a table of relays; errors call it `file`.
     ///
     /// The names of relays are fingerprints. If the line of the bandwidth weights is missing, they
-    /// are computed from the relays.
+    /// are computed from the relays; otherwise it has all eight.
     ///
     /// # Errors
     /// If the text is not such a table.
@@ -112,9 +112,10 @@ fn named(weights: &mut BandwidthWeights) -> [(&'static str, &mut u32); 8] {
     ]
 }
 
-/// The weights of their line; one for those that it lacks.
+/// The weights of their line, which has each of them once.
 fn parse_weights(line: &str) -> Result<BandwidthWeights, String> {
     let mut weights = BandwidthWeights::EQUAL;
+    let mut found = BTreeSet::new();
     for word in line.split(' ') {
         let given = word.split_once('=');
         let given = given.and_then(|(name, value)| Some((name, value.parse::<u32>().ok()?)));
@@ -122,7 +123,7 @@ fn parse_weights(line: &str) -> Result<BandwidthWeights, String> {
         let place = known
             .iter_mut()
             .find(|(name, _)| given.is_some_and(|(other, _)| other == *name));
-        let (Some((_, place)), Some((_, value))) = (place, given) else {
+        let (Some((name, place)), Some((_, value))) = (place, given) else {
             let allowed = known.map(|(name, _)| name).join(", ");
             return Err(format!(
                 "has the bandwidth weight \"{word}\"; allowed are NAME=NUMBER with the names \
@@ -130,8 +131,20 @@ fn parse_weights(line: &str) -> Result<BandwidthWeights, String> {
             ));
         };
         **place = value;
+        if !found.insert(*name) {
+            return Err(format!(
+                "has the bandwidth weight {name} again; allowed is each of them once"
+            ));
+        }
     }
-    Ok(weights)
+    let names = named(&mut weights).map(|(name, _)| name);
+    match names.iter().find(|name| !found.contains(*name)) {
+        None => Ok(weights),
+        Some(name) => Err(format!(
+            "lacks the bandwidth weight {name}; allowed is a line with all of {}, or no such line",
+            names.join(", ")
+        )),
+    }
 }
 
 /// The relay of a line; the error is the reason why it is none.

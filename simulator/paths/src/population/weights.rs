@@ -23,6 +23,9 @@ pub struct BandwidthWeights {
 
 /// What stands for one: `bwweightscale`, by default.
 const SCALE: i128 = 10_000;
+/// The total of a class that has no weight: one, as of consensus method 26, which spares divisions by
+/// zero.
+const NOBODY: i128 = 1;
 
 impl BandwidthWeights {
     /// All weights equal: what clients fall back on without any in the consensus.
@@ -41,17 +44,17 @@ impl BandwidthWeights {
     /// from the totals of the classes (dir-spec, "Computing Bandwidth Weights", consensus method
     /// 26 and later).
     ///
-    /// Where authorities would find a weight out of range and publish none, the weight is brought
-    /// into range.
+    /// All are equal where a weight would be out of range: authorities publish none then, and clients
+    /// take all for one.
     ///
-    /// `relays` are flags and consensus weights.
+    /// `relays` are flags and consensus weights; those without the flag Fast do not count, for they
+    /// are not chosen.
     pub fn balancing(relays: &(impl Iterator<Item = (Flags, u64)> + Clone)) -> Self {
         let total = |class| {
             let of_class =
                 |(flags, _): &(Flags, u64)| flags.contains(Flags::FAST) && flags.class() == class;
-            // Beginning at one spares divisions by zero, as consensus method 26 does.
             let weights = relays.clone().filter(of_class);
-            weights.fold(1, |sum, (_, weight)| sum + i128::from(weight))
+            weights.fold(NOBODY, |sum, (_, weight)| sum + i128::from(weight))
         };
         Totals {
             guard: total(Class::Guard),
@@ -60,7 +63,7 @@ impl BandwidthWeights {
             both: total(Class::Both),
         }
         .balance()
-        .rounded()
+        .weights()
     }
 
     /// The factor for relays of `class` at `position`.
@@ -101,17 +104,20 @@ impl Solution {
             .all(|weight| (0..=SCALE).contains(weight))
     }
 
-    fn rounded(self) -> BandwidthWeights {
-        let part = |weight: i128| weight.clamp(0, SCALE) as u32;
+    /// The weights; all equal if one is out of range.
+    fn weights(self) -> BandwidthWeights {
+        if !self.is_in_range() {
+            return BandwidthWeights::EQUAL;
+        }
         BandwidthWeights {
-            wgg: part(SCALE - self.wmg),
-            wgd: part(self.wgd),
-            wmg: part(self.wmg),
-            wmm: part(SCALE),
-            wme: part(self.wme),
-            wmd: part(self.wmd()),
-            wee: part(SCALE - self.wme),
-            wed: part(self.wed),
+            wgg: (SCALE - self.wmg) as u32,
+            wgd: self.wgd as u32,
+            wmg: self.wmg as u32,
+            wmm: SCALE as u32,
+            wme: self.wme as u32,
+            wmd: self.wmd() as u32,
+            wee: (SCALE - self.wme) as u32,
+            wed: self.wed as u32,
         }
     }
 }
@@ -180,8 +186,12 @@ impl Totals {
         if balanced.is_in_range() {
             return balanced;
         }
-        let wed = (SCALE * (both - 2 * exit + guard + middle) / (3 * both)).clamp(0, SCALE);
-        let wmd = (SCALE * (both - 2 * middle + guard + exit) / (3 * both)).clamp(0, SCALE - wed);
+        let mut wed = SCALE * (both - 2 * exit + guard + middle) / (3 * both);
+        if both == NOBODY {
+            // There is nothing to be shared out.
+            wed = wed.min(SCALE);
+        }
+        let wmd = (SCALE * (both - 2 * middle + guard + exit) / (3 * both)).max(0);
         Solution {
             wmg: 0,
             wme: 0,

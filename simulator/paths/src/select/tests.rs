@@ -168,6 +168,15 @@ fn a_position_that_nobody_can_take_is_named() {
 }
 
 #[test]
+fn relays_that_are_both_enter_where_nobody_else_can() {
+    let both = [relay(BOTH, 1_000_000), relay(BOTH, 1_000_000)];
+    let others = (0..10).map(|_| relay(Flags::FAST, 1_000_000));
+    let population = Population::new(both.into_iter().chain(others).collect());
+    let selector = PathSelector::new(&population, 3).unwrap();
+    assert!(selector.draw(&mut stream()).is_some());
+}
+
+#[test]
 fn no_path_is_drawn_where_the_constraints_leave_none() {
     let mut kin = [relay(GUARD, 1), relay(Flags::FAST, 1), relay(EXIT, 1)];
     kin[0].family = Some(1);

@@ -10,7 +10,7 @@ use hopflow_units::{Bytes, Duration};
 use hopflow_wire::CELL_DATA;
 
 use super::fair::{Resource, resources};
-use crate::scenario::{CLIENT_PREFIX, Scenario};
+use crate::scenario::Scenario;
 
 /// What one run of a scenario needs, about: for networks like Tor's memory within a factor of two, time
 /// within a factor of five (large networks wait for memory).
@@ -172,24 +172,26 @@ fn cell_hops(world: &WorldSpec) -> f64 {
         .iter()
         .flat_map(|(_, circuit)| resources(circuit))
         .collect();
-    let places: BTreeMap<_, usize> = used.iter().zip(0..).collect();
-    let capacity = |resource: &Resource| resource.capacity(&world.nodes);
-    // The circuits that are looked at have their share of what relays can do.
-    let shared = |resource: &Resource| {
-        let own = world.nodes[resource.node().index()]
-            .name
-            .starts_with(CLIENT_PREFIX);
-        capacity(resource) / if own { 1.0 } else { step as f64 }
-    };
+    let capacities: Vec<f64> = used.iter().map(|it| it.capacity(&world.nodes)).collect();
+    let places: BTreeMap<Resource, usize> = used.into_iter().zip(0..).collect();
     let flow = |&(number, circuit): &(usize, &CircuitSpec)| {
-        let full = resources(circuit).map(|it| capacity(&it));
+        let links: Vec<usize> = resources(circuit).map(|it| places[&it]).collect();
+        let full = links.iter().map(|link| capacities[*link]);
+        let demand = demand(world, number, full.fold(f64::INFINITY, f64::min));
         FairFlow {
-            links: resources(circuit).map(|it| places[&it]).collect(),
-            demand: Some(demand(world, number, full.fold(f64::INFINITY, f64::min))),
+            links,
+            demand: Some(demand),
         }
     };
-    let capacities: Vec<f64> = used.iter().map(shared).collect();
     let flows: Vec<FairFlow> = circuits.iter().map(flow).collect();
+    let mut others = vec![0_u32; capacities.len()];
+    let all = world.circuits.iter().enumerate();
+    for (_, circuit) in all.filter(|(number, _)| !number.is_multiple_of(step)) {
+        for place in resources(circuit).filter_map(|it| places.get(&it)) {
+            others[*place] += 1;
+        }
+    }
+    let capacities = parts(&capacities, &flows, &others);
     let shares = max_min(&capacities, &flows).expect("rates and demands are finite");
     let cells = world.end.as_secs_f64() / CELL_DATA as f64;
     let carried = circuits.iter().zip(shares).map(|((_, circuit), share)| {
@@ -197,6 +199,32 @@ fn cell_hops(world: &WorldSpec) -> f64 {
         share.rate * cells * hops as f64
     });
     carried.sum::<f64>() * step as f64
+}
+
+/// What `flows` have of the capacities where `others` are on each link besides: as large a part as
+/// their demands are of all. The others ask for as much as flows do in the mean.
+fn parts(capacities: &[f64], flows: &[FairFlow], others: &[u32]) -> Vec<f64> {
+    let demands = || flows.iter().filter_map(|flow| flow.demand);
+    let mean = demands().sum::<f64>() / flows.len() as f64;
+    let mut wanted = vec![0.0; capacities.len()];
+    for (flow, demand) in flows.iter().zip(demands()) {
+        for link in &flow.links {
+            wanted[*link] += demand;
+        }
+    }
+    let part = |((capacity, wanted), others): ((&f64, f64), &u32)| {
+        if wanted <= 0.0 {
+            return *capacity;
+        }
+        let of_others = f64::from(*others) * mean.min(*capacity);
+        capacity * (wanted / (wanted + of_others))
+    };
+    capacities
+        .iter()
+        .zip(wanted)
+        .zip(others)
+        .map(part)
+        .collect()
 }
 
 /// The mean rate, in bytes per second of the whole run, of a user that gets `rate` while it transfers.
@@ -305,6 +333,23 @@ mod tests {
         world.circuits[0].leave = Some(Duration::from_secs(250));
         let share = demand(&world, 0, 1e6) / stays;
         assert!((0.2..0.3).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn time_grows_with_the_network_where_most_relays_are_in_no_circuit_that_is_looked_at() {
+        let time = |scale: &str| {
+            let text = format!(
+                "scale = {scale}\nname = \"large\"\nduration = \"100 s\"\nseeds = 1\n\
+                 [transports.vanilla]\n\
+                 [network]\nsource = {{ population = {{ relays = 30000 }} }}\n\
+                 [[circuits]]\ncount = 30000\npath = {{ tor = 3 }}\n\
+                 workload = {{ class = \"bulk\", response = \"1 MiB\", think = [\"1 s\", \"2 s\"] }}\n"
+            );
+            let scenario = Scenario::parse(&text, "large.toml").unwrap();
+            Needs::of(&scenario).time.as_secs_f64()
+        };
+        let ratio = time("1.0") / time("0.01");
+        assert!((75.0..130.0).contains(&ratio), "{ratio}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::limits::{Check, fail};
 use super::{Circuits, InputError, Legs, Network, Path, Relays, Scenario, allowed};
 
 /// What is wrong with a number of paths that would all be the same.
-const NOTHING_DIFFERS: &str = "would all be the same path, for the last relay is shared, and without a \
+pub(super) const NOTHING_DIFFERS: &str = "would all be the same path, for the last relay is shared, and without a \
                                client the first; allowed is a path that draws between them among two \
                                relays or more";
 
@@ -53,21 +53,24 @@ impl Circuits {
     pub(super) fn check_legs(&self, key: &str, scenario: &Scenario) -> Check {
         let key = &format!("{key}.legs");
         match (&self.legs, &self.path) {
+            // Whether Tor's can differ is seen when they are drawn.
             (None, _) | (Some(Legs::Count(_)), Path::Tor(_)) => Ok(()),
             (Some(_), Path::Published) => fail(
                 key,
                 "do not go with a published path; allowed are named, random and Tor's paths",
             ),
             (Some(Legs::Count(count)), Path::Random(path)) => {
-                // The last relay is shared.
-                let wanted = u64::from(path.random - 1) * u64::from(*count) + 1;
+                let own = self.own_places(path.random as usize);
+                if own.is_empty() {
+                    return fail(key, NOTHING_DIFFERS);
+                }
+                let own = own.len() as u64;
+                let shared = u64::from(path.random) - own;
+                let wanted = own * u64::from(*count) + shared;
                 let known = scenario.relay_count();
                 if wanted > known {
                     let problem = format!("{wanted} relays of {known} cannot be different");
                     return fail(key, problem);
-                }
-                if self.own_places(path.random as usize).is_empty() {
-                    return fail(key, NOTHING_DIFFERS);
                 }
                 Ok(())
             }

@@ -6,9 +6,12 @@ use std::ops::Range;
 use hopflow_paths::{PathSelector, Population};
 use hopflow_random::Streams;
 
+use super::check_path::NOTHING_DIFFERS;
 use super::limits::{Check, LARGEST_COUNT, fail};
+use super::paths::PATIENCE;
 use super::{
-    InputError, Network, Path, PopulationSource, Relays, Scenario, Shaping, Source, TorPath,
+    Circuits, InputError, Legs, Network, Path, PopulationSource, Relays, Scenario, Shaping, Source,
+    TorPath,
 };
 
 impl Network {
@@ -110,43 +113,72 @@ impl Scenario {
                 let numbers = first..first + u64::from(group.count);
                 first = numbers.end;
                 if let Path::Tor(path) = &group.path {
-                    let key = format!("{key}.path.tor");
-                    self.check_paths(&key, path.tor, &population, (seed, numbers))?;
+                    let path = (group, path.tor);
+                    self.check_paths(&key, path, &population, (seed, numbers))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Checks that circuits of these numbers have paths of this length in the network of a seed.
+    /// Checks that circuits of these numbers, of the group at the key `key`, have paths of this length
+    /// in the network of a seed, and that the further paths of some differ from the first.
     fn check_paths(
         &self,
         key: &str,
-        length: u32,
+        (group, length): (&Circuits, u32),
         population: &Population,
         (seed, mut numbers): (u64, Range<u64>),
     ) -> Check {
+        let of_path = format!("{key}.path.tor");
         // Relays that are made up have no families: if one circuit finds a path, all do.
         if self.loaded.relays.is_none() {
             numbers.end = numbers.start + 1;
         }
         let selector = PathSelector::new(population, length as usize)
-            .map_err(|error| InputError::at(key, format!("seed {seed}: {error}")))?;
+            .map_err(|error| InputError::at(&of_path, format!("seed {seed}: {error}")))?;
         let streams = Streams::new(seed);
         let finds = |number| selector.draw(&mut streams.stream("path", number)).is_some();
-        match numbers.into_iter().find(|number| !finds(*number)) {
-            Some(number) => {
-                let relays = population.relays.len();
-                let problem = format!(
-                    "the {relays} relays of network.source have no path of {length} for circuit \
-                     {number} of seed {seed}; allowed is a length that their flags, weights and \
-                     families leave"
-                );
-                fail(key, problem)
-            }
-            None => Ok(()),
+        if let Some(number) = numbers.clone().find(|number| !finds(*number)) {
+            let relays = population.relays.len();
+            let problem = format!(
+                "the {relays} relays of network.source have no path of {length} for circuit {number} \
+                 of seed {seed}; allowed is a length that their flags, weights and families leave"
+            );
+            return fail(&of_path, problem);
         }
+        let differs = |number| has_different_leg(group, &selector, streams, number);
+        if matches!(group.legs, Some(Legs::Count(_))) && !numbers.any(differs) {
+            let problem = format!("seed {seed}: {NOTHING_DIFFERS}");
+            return fail(&format!("{key}.legs"), problem);
+        }
+        Ok(())
     }
+}
+
+/// Whether a further path of the circuit `number` may differ from its first one, as far as draws find
+/// such.
+fn has_different_leg(
+    group: &Circuits,
+    selector: &PathSelector,
+    streams: Streams,
+    number: u64,
+) -> bool {
+    let Some(first) = selector.draw(&mut streams.stream("path", number)) else {
+        return false;
+    };
+    let last = first.len() - 1;
+    let mut stream = streams.stream("legs", number);
+    (0..PATIENCE).any(|_| {
+        let Some(mut leg) = selector.draw(&mut stream) else {
+            return false;
+        };
+        leg[last] = first[last];
+        if !group.client {
+            leg[0] = first[0];
+        }
+        leg != first && selector.allows(&leg)
+    })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use hopflow_units::NodeId;
 use super::{Circuits, Legs, Network, Path, RandomPath, Scenario};
 
 /// Draws of a path after which its relays need not be other ones any more.
-const PATIENCE: usize = 1000;
+pub(super) const PATIENCE: usize = 1000;
 
 /// The paths of one network, which are drawn circuit by circuit.
 pub(super) struct Paths<'a> {
@@ -208,7 +208,7 @@ fn draw_random(path: RandomPath, relays: &[NodeSpec], stream: &mut Stream) -> Ve
             .unwrap_or(u64::MAX)
             .min(relay.access.rate.bytes_per_sec())
     };
-    let mut weights: Vec<u64> = relays.iter().map(weight).collect();
+    let mut weights = fitting(relays.iter().map(weight).collect());
     let mut draw = |_| {
         let total: u64 = weights.iter().sum();
         let mut left = stream.integer(0, total - 1);
@@ -228,6 +228,43 @@ fn draw_random(path: RandomPath, relays: &[NodeSpec], stream: &mut Stream) -> Ve
     (0..path.random).map(&mut draw).collect()
 }
 
+/// The weights, with fewer digits if their sum would not fit; none becomes zero.
+fn fitting(mut weights: Vec<u64>) -> Vec<u64> {
+    let total: u128 = weights.iter().copied().map(u128::from).sum();
+    let excess = (u128::BITS - total.leading_zeros()).saturating_sub(u64::BITS);
+    if excess > 0 {
+        for weight in &mut weights {
+            *weight = (*weight >> (excess + 1)).max(1);
+        }
+    }
+    weights
+}
+
 fn distinct(path: &[NodeId]) -> bool {
     (1..path.len()).all(|place| !path[..place].contains(&path[place]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_cut_only_where_their_sum_would_not_fit() {
+        let large = u64::MAX / 2;
+        assert_eq!(fitting(vec![large, 1, large]), [large, 1, large]);
+        let cut = fitting(vec![large, 1, large, large, 1 << 59]);
+        assert_eq!(cut[1], 1);
+        assert_eq!(cut[0] / cut[4], large / (1 << 59));
+        assert!(cut.into_iter().try_fold(0, u64::checked_add).is_some());
+    }
+
+    #[test]
+    fn relays_of_enormous_rates_are_drawn() {
+        let text = "name = \"fast\"\nduration = \"1 s\"\nseeds = 1\n[transports.vanilla]\n\
+                    [network]\naccess = { rate = \"9000000000000 MB/s\" }\n\
+                    [[network.relays]]\nname = \"relay\"\ncount = 9\n\
+                    [[circuits]]\npath = { random = 3, weighted = true }\nworkload = \"web\"\n";
+        let world = Scenario::parse(text, "fast.toml").unwrap().sample(1);
+        assert!(distinct(&world.circuits[0].path));
+    }
 }

@@ -37,8 +37,9 @@ impl Scenario {
                            `network.source = { population = { relays = ... } }`";
             return fail("scale", problem);
         };
-        source.relays =
-            scaled(source.relays.into(), scale).max(f64::from(TorPath::SHORTEST)) as u32;
+        // What is too few as it is written stays so, for the check to report.
+        let least = source.relays.min(TorPath::SHORTEST);
+        source.relays = scaled(source.relays.into(), scale).max(least.into()) as u32;
         for group in &mut self.network.cross {
             group.count = scaled(group.count.into(), scale) as u32;
         }
@@ -51,7 +52,11 @@ impl Circuits {
     fn resolve(&mut self, key: &str, span: Duration, scale: Option<f64>) -> Check {
         match self.per_second.take() {
             Some(rate) => self.resolve_rate(key, rate, span, scale)?,
-            None => self.count = scaled(self.count.into(), scale.unwrap_or(1.0)) as u32,
+            None => {
+                // Zero is a number that is not given.
+                let count = scaled(self.count.into(), scale.unwrap_or(1.0));
+                self.count = count.max(1.0) as u32;
+            }
         }
         self.start.get_or_insert_with(at_once);
         Ok(())
@@ -114,9 +119,9 @@ fn circuits_at(rate: f64, span: Duration, scale: f64) -> f64 {
     (whole * scale).round()
 }
 
-/// The whole number nearest to a multiple of another; 1 at least.
+/// The whole number nearest to a multiple of another; 1 at least, but of none there is none.
 fn scaled(count: f64, scale: f64) -> f64 {
-    (count * scale).round().max(1.0)
+    (count * scale).round().max(count.min(1.0))
 }
 
 #[cfg(test)]
@@ -256,6 +261,30 @@ mod tests {
         let error = with("start = { uniform = [\"0 s\", \"6 s\"] }").unwrap_err();
         let expected = "branch.variants[0].circuits[0].start: lets users start up to \"6 s\"";
         assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn numbers_that_are_errors_stay_so_at_every_scale() {
+        for scale in [0.1, 1.0, 100.0] {
+            let error = |relays: u32, servers: u32| {
+                let text = format!(
+                    "scale = {scale:?}\nname = \"none\"\nduration = \"1 s\"\nseeds = 1\n\
+                     [transports.vanilla]\n\
+                     [network]\nsource = {{ population = {{ relays = {relays} }} }}\n\
+                     [[network.relays]]\nname = \"a\"\n\
+                     [[network.cross]]\ncount = {servers}\nto = \"a\"\n\
+                     [[circuits]]\npath = {{ random = 2 }}\nworkload = \"web\"\n"
+                );
+                let found = Scenario::parse(&text, "none.toml").unwrap_err();
+                found.to_string()
+            };
+            let found = error(0, 1);
+            let expected = "network.source.population.relays: 0 is outside of what is allowed: 3";
+            assert!(found.contains(expected), "{found}");
+            let found = error(10, 0);
+            let expected = "network.cross[0].count: 0 is outside of what is allowed: 1";
+            assert!(found.contains(expected), "{found}");
+        }
     }
 
     #[test]

@@ -86,6 +86,14 @@ fn messages_about_populations_name_key_value_and_what_is_allowed() {
             ["circuits[0].path.tor: the 9 relays", "have no path of 9"],
         ),
         (
+            3,
+            "{ tor = 3 }\nlegs = 2",
+            [
+                "circuits[0].legs: seed 1: would all be the same path",
+                "allowed is a path that draws between them",
+            ],
+        ),
+        (
             9,
             "{ tor = 3, random = 3 }",
             ["circuits[0].path", "exactly one of the keys"],
@@ -103,6 +111,7 @@ fn messages_about_populations_name_key_value_and_what_is_allowed() {
     ] {
         assert_refused(&population(relays, path), &parts);
     }
+    assert!(parse(&population(4, "{ tor = 3 }\nlegs = 2")).is_ok());
     let taken = population(9, "{ tor = 3 }").replace(
         "[[circuits]]",
         "[[network.relays]]\nname = \"relay-8\"\nbucket = \"unlimited\"\n[[circuits]]",

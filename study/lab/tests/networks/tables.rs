@@ -90,7 +90,8 @@ fn stated_weights_count_where_the_network_has_all_relays_of_the_table() {
     let folder = TempDir::new().unwrap();
     let beside = folder.path().join("net.toml");
     // Guards and exits alone are middles.
-    let weights = "bandwidth-weights Wmm=0 Wmg=1000 Wme=1000\n";
+    let weights = "bandwidth-weights Wed=10000 Wee=10000 Wgd=10000 Wgg=10000 Wmd=10000 Wme=1000 \
+                   Wmg=1000 Wmm=0\n";
     fs::write(folder.path().join("FILE"), format!("{weights}{}", table())).unwrap();
     let others = |relays: u32| {
         let scenario = parse_beside(&with_table(relays), &beside, None).unwrap();

@@ -44,17 +44,10 @@ fn a_population_comes_back_from_its_table_as_it_was() {
 }
 
 #[test]
-fn weights_that_a_table_lacks_are_one_and_all_together_are_computed() {
+fn weights_are_computed_where_a_table_has_none() {
     let table = population().to_table();
     let (_, rest) = table.split_once('\n').unwrap();
-    let read = |text: &str| Population::from_table(text, "t.csv").unwrap();
-    assert_eq!(read(rest), population());
-    let some = read(&format!("bandwidth-weights Wmg=400\n{rest}"));
-    let expected = BandwidthWeights {
-        wmg: 400,
-        ..BandwidthWeights::EQUAL
-    };
-    assert_eq!(some.weights, expected);
+    assert_eq!(Population::from_table(rest, "t.csv").unwrap(), population());
 }
 
 #[test]
@@ -67,6 +60,16 @@ fn errors_name_the_file_the_line_and_what_is_allowed() {
             "Wed=",
             "Wxx=",
             "t.csv, line 1: has the bandwidth weight \"Wxx=",
+        ),
+        (
+            "Wee=",
+            "Wed=",
+            "t.csv, line 1: has the bandwidth weight Wed again; allowed is each",
+        ),
+        (
+            " Wmm=10000",
+            "",
+            "t.csv, line 1: lacks the bandwidth weight Wmm; allowed is a line with all of Wed, Wee,",
         ),
         (
             COLUMNS,
