@@ -216,7 +216,8 @@ class Results:
 
         Columns: `quantity`, `title`, `unit`, `better` (what is better: higher, lower or neither),
         `transport`; `mean` over `n` networks with its 95 % confidence interval `ci_low`, `ci_high`;
-        the `difference` to the first transport, or of a variant `TRANSPORT/NAME` to its transport,
+        `at_least`, whether the true value may be larger; the `difference` to the first transport,
+        or of a variant `TRANSPORT/NAME` to its transport,
         with its interval, in the unit and, as `percent`, of the value of that one; `finding`, what
         can be said about it.
         """
@@ -271,7 +272,9 @@ def _summary_schema() -> pa.Schema:
     return pa.schema(
         [(name, pa.string()) for name in texts]
         + [("n", pa.int64())]
-        + [(name, pa.float64()) for name in ["mean", "ci_low", "ci_high", *numbers]]
+        + [(name, pa.float64()) for name in ["mean", "ci_low", "ci_high"]]
+        + [("at_least", pa.bool_())]
+        + [(name, pa.float64()) for name in numbers]
         + [("finding", pa.string())]
     )
 
@@ -313,6 +316,7 @@ def _summary_row(quantity: dict[str, Any], entry: dict[str, Any]) -> dict[str, A
         "quantity": quantity["key"],
         **{name: quantity[name] for name in ("title", "unit", "better")},
         **{name: entry[name] for name in ("transport", "n", "mean", "ci_low", "ci_high")},
+        "at_least": entry["at_least"],
         "difference": difference.get("mean"),
         "difference_low": difference.get("ci_low"),
         "difference_high": difference.get("ci_high"),

@@ -50,6 +50,7 @@ def test_the_summary_has_intervals_and_differences(results: hopflow.Results) -> 
     assert [row["transport"] for row in goodput] == ["vanilla", "backtap"]
     assert all(row["n"] == 2 and row["ci_low"] <= row["mean"] <= row["ci_high"] for row in goodput)
     assert goodput[0]["difference"] is None and goodput[0]["finding"] is None
+    assert not goodput[0]["at_least"]
     difference = goodput[1]["mean"] - goodput[0]["mean"]
     assert goodput[1]["difference"] == pytest.approx(difference)
 

@@ -104,11 +104,12 @@ fn legend(picture: &Picture) -> String {
         1 => "one sampled network".to_owned(),
         n => format!("means over {n} sampled networks"),
     };
-    let mut metrics = picture
-        .points
-        .iter()
-        .flat_map(|shown| shown.metrics.values());
-    let fewer = if metrics.any(|found| found.part().is_some()) {
+    let is_part = |(name, found): (&String, &Interval)| {
+        let shown = BRIEF.iter().any(|metric| metric.name() == name);
+        (shown || picture.front.contains(name)) && found.part().is_some()
+    };
+    let mut points = picture.points.iter();
+    let fewer = if points.any(|shown| shown.metrics.iter().any(is_part)) {
         "Means are over fewer networks where (n of N) says so. A point that lacks a metric of the front\n\
          on a network on which others have it is not on the front.\n"
     } else {

@@ -60,6 +60,7 @@ fn quantity_json(compared: &Compared, labels: &[String]) -> Value {
         .map(|(label, entry)| {
             let mut object = mean_json(entry.value.as_ref());
             object.insert("transport".to_owned(), json!(label));
+            object.insert("at_least".to_owned(), json!(entry.at_least));
             let difference = entry.difference.map_or(Value::Null, |difference| {
                 let mut object = mean_json(Some(&difference.absolute));
                 let percent = difference.percent.as_ref();

@@ -38,8 +38,10 @@ impl Scenario {
             return fail("scale", problem);
         };
         // What is too few as it is written stays so, for the check to report.
-        let least = source.relays.min(TorPath::SHORTEST);
-        source.relays = scaled(source.relays.into(), scale).max(least.into()) as u32;
+        let least = TorPath::SHORTEST;
+        if source.relays >= least {
+            source.relays = scaled(source.relays.into(), scale).max(least.into()) as u32;
+        }
         for group in &mut self.network.cross {
             group.count = scaled(group.count.into(), scale) as u32;
         }
@@ -278,9 +280,13 @@ mod tests {
                 let found = Scenario::parse(&text, "none.toml").unwrap_err();
                 found.to_string()
             };
-            let found = error(0, 1);
-            let expected = "network.source.population.relays: 0 is outside of what is allowed: 3";
-            assert!(found.contains(expected), "{found}");
+            for relays in [0, 2] {
+                let found = error(relays, 1);
+                let expected = format!(
+                    "network.source.population.relays: {relays} is outside of what is allowed: 3"
+                );
+                assert!(found.contains(&expected), "{found}");
+            }
             let found = error(10, 0);
             let expected = "network.cross[0].count: 0 is outside of what is allowed: 1";
             assert!(found.contains(expected), "{found}");

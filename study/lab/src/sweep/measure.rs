@@ -143,7 +143,7 @@ fn is_web(_: u32, class: Class) -> bool {
 }
 
 fn median(times: Vec<Lasted>) -> Option<f64> {
-    Survival::of(times).map(|times| times.quantile_or_longest(0.5))
+    Survival::of(times)?.quantile(0.5)
 }
 
 #[cfg(test)]
@@ -239,6 +239,16 @@ workload = "web"
         let fair = (2048e3 - 512e3) * 498.0 / 512.0;
         let found = run.measure(Metric::Friendliness, &world).unwrap();
         assert!((found - 400e3 / fair).abs() < 1e-9, "{found}");
+    }
+
+    #[test]
+    fn a_median_is_missing_where_fewer_than_half_were_seen_to_end() {
+        let times = |open: usize| {
+            let mut times = vec![Lasted::ended(1.0), Lasted::ended(2.0)];
+            times.extend(std::iter::repeat_n(Lasted::open(9.0), open));
+            median(times)
+        };
+        assert_eq!((times(1), times(3)), (Some(2.0), None));
     }
 
     #[test]

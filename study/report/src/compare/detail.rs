@@ -20,7 +20,7 @@ pub(super) struct Detail {
     pub(super) recorded: BTreeSet<u32>,
     /// What each transport did there, in the order of the transports.
     pub(super) by_transport: Vec<OfTransport>,
-    /// Whether relays of two networks have one name and differ in region or rate limit.
+    /// Whether relays of two networks have one name and differ in the rate limit.
     pub(super) shared_names: bool,
 }
 
@@ -121,10 +121,10 @@ impl Detail {
     }
 }
 
-/// Whether relays with a rate limit have one name in two networks, and differ in region or limit.
+/// Whether relays with a rate limit have one name in two networks, and differ in the limit.
 fn shared_names(folder: &Folder, manifest: &Manifest) -> Result<bool, Error> {
     let mut networks: BTreeSet<u32> = BTreeSet::new();
-    let mut known: BTreeMap<String, (String, f64)> = BTreeMap::new();
+    let mut known: BTreeMap<String, f64> = BTreeMap::new();
     for entry in &manifest.runs {
         if !networks.insert(entry.key.network) {
             continue;
@@ -133,8 +133,7 @@ fn shared_names(folder: &Folder, manifest: &Manifest) -> Result<bool, Error> {
             let Some(limit) = node.bucket_bytes_per_s else {
                 continue;
             };
-            let relay = (node.region, limit);
-            if *known.entry(node.name).or_insert_with(|| relay.clone()) != relay {
+            if *known.entry(node.name).or_insert(limit) != limit {
                 return Ok(true);
             }
         }

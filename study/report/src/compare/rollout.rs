@@ -20,7 +20,7 @@ pub(super) fn section(transports: &[Transport]) -> Section {
     let table = Table {
         caption: "Circuits that have the transport that is rolled out, and those that do not: \
                   means over networks, ± half of a 95 % confidence interval; goodput and times are of \
-                  the networks that have such circuits"
+                  the networks that have such circuits; where the longest did not end, mean times are at least so long"
             .to_owned(),
         columns: vec![
             Column::new("Label"),
