@@ -125,7 +125,9 @@ def _is_over(end: float | None) -> bool:
     return end is not None and time.time() >= end
 
 
-def _unless_over(make: Make[O], end: float | None, stop: threading.Event, order: O) -> Made | None:
+def _unless_over(
+    make: Make[O], end: float | None, stop: threading.Event | None, order: O
+) -> Made | None:
     if _is_over(end):
         return None
     try:
@@ -147,12 +149,10 @@ def make_all(orders: Sequence[O], make: Make[O], end: float | None) -> list[Made
     """The task of a worker: the orders that are begun by the end, one after the other."""
     made = []
     for order in orders:
-        if _is_over(end):
+        one = _unless_over(make, end, None, order)
+        if one is None:
             break
-        try:
-            made.append(make(order, end=end))
-        except TimeIsOver:
-            break
+        made.append(one)
     return made
 
 

@@ -156,12 +156,12 @@ fn one(folder: &Path) -> Result<Document, Failure> {
     if let Some(note) = unfinished(&made) {
         section.blocks.insert(0, Block::Note(note));
     }
-    if let Some(missing) = Folder::open(folder).read_manifest()?.missing {
-        let note = format!(
-            "The command was interrupted, or failed: measurements and simulations that are missing: {missing}."
-        );
-        section.blocks.insert(0, Block::Note(note));
-    }
+    let manifest = Folder::open(folder).read_manifest()?;
+    note_missing(
+        &mut section,
+        &manifest,
+        "measurements and simulations that are missing",
+    );
     document.sections.insert(0, section);
     for section in &mut document.sections {
         if section.heading == "Origin" {
@@ -184,6 +184,14 @@ fn drop_ranking(document: &mut Document) {
         section.blocks.retain(
             |block| !matches!(block, Block::Table(table) if table.caption.starts_with(DIFFERENCES)),
         );
+    }
+}
+
+/// Says how much of a command is missing, and what is meant.
+fn note_missing(section: &mut Section, manifest: &Manifest, what: &str) {
+    if let Some(missing) = manifest.missing {
+        let note = format!("The command was interrupted, or failed: {what}: {missing}.");
+        section.blocks.insert(0, Block::Note(note));
     }
 }
 
@@ -265,13 +273,11 @@ pub(super) fn rewrite_matrix(folder: &Path, manifest: &Manifest) -> Result<PathB
         });
     }
     let mut section = matrix(&made);
-    if let Some(missing) = manifest.missing {
-        let note = format!(
-            "The command was interrupted, or failed: testbeds without some or all of their \
-             measurements: {missing}."
-        );
-        section.blocks.insert(0, Block::Note(note));
-    }
+    note_missing(
+        &mut section,
+        manifest,
+        "testbeds without some or all of their measurements",
+    );
     let document = Document {
         title: "Testbeds".to_owned(),
         subtitle: "Measurements of real overlays on one machine.".to_owned(),

@@ -97,8 +97,15 @@ impl Circuits {
     }
 
     /// The places of a path of this length that each of a user's paths has for itself.
-    fn own_places(&self, length: usize) -> Range<usize> {
+    pub(super) fn own_places(&self, length: usize) -> Range<usize> {
         usize::from(!self.client)..length.saturating_sub(1)
+    }
+
+    /// Gives a further path the relays that it shares with the first one.
+    pub(super) fn share_ends<T: Copy>(&self, first: &[T], path: &mut [T]) {
+        let own = self.own_places(first.len());
+        path[..own.start].copy_from_slice(&first[..own.start]);
+        path[own.end..].copy_from_slice(&first[own.end..]);
     }
 
     /// Whether a further path may have another relay than the first one somewhere.

@@ -167,16 +167,12 @@ fn has_different_leg(
     let Some(first) = selector.draw(&mut streams.stream("path", number)) else {
         return false;
     };
-    let last = first.len() - 1;
     let mut stream = streams.stream("legs", number);
     (0..PATIENCE).any(|_| {
         let Some(mut leg) = selector.draw(&mut stream) else {
             return false;
         };
-        leg[last] = first[last];
-        if !group.client {
-            leg[0] = first[0];
-        }
+        group.share_ends(&first, &mut leg);
         leg != first && selector.allows(&leg)
     })
 }

@@ -113,7 +113,7 @@ impl<'a> Paths<'a> {
         stream: &mut Stream,
     ) -> Vec<NodeId> {
         let first = &others[0];
-        let last = first.len() - 1;
+        let own = group.own_places(first.len());
         let chosen = match &group.path {
             Path::Named(names) => {
                 let drawn = names.iter().map(|name| self.network.has_group(name));
@@ -126,16 +126,12 @@ impl<'a> Paths<'a> {
             let Some(mut path) = self.draw(&group.path, stream) else {
                 break;
             };
-            path[last] = first[last];
-            if !group.client {
-                path[0] = first[0];
-            }
+            group.share_ends(first, &mut path);
             if !distinct(&path) || !self.are_allowed(&group.path, &path) {
                 continue;
             }
             leg = path;
-            let from = usize::from(!group.client);
-            let mut free = (from..last).filter(|&place| chosen[place]);
+            let mut free = own.clone().filter(|&place| chosen[place]);
             let used = |relay: &NodeId| others.iter().any(|other| other.contains(relay));
             if attempt >= PATIENCE || !free.any(|place| used(&leg[place])) {
                 break;
