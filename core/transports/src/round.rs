@@ -217,11 +217,13 @@ impl HopWindow {
         trip.finding().is_above(rule.beta).then_some(trip)
     }
 
-    /// Changes the window by what was found after `sent` cells.
-    pub(crate) fn decide(&mut self, rule: &Rule, found: &Finding, sent: Cells) {
-        if self.window.decide(rule, found) {
+    /// Changes the window by what was found after `sent` cells; true if it jumped, as most of it waited.
+    pub(crate) fn decide(&mut self, rule: &Rule, found: &Finding, sent: Cells) -> bool {
+        let jumped = self.window.decide(rule, found);
+        if jumped {
             self.round.expect_fresh(sent);
         }
+        jumped
     }
 
     /// Sets the gate, within the bounds of the rule and of the successor.

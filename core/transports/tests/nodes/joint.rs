@@ -44,7 +44,9 @@ fn the_rates_that_a_relay_tells_are_max_min_fair() {
     let mut spec = shared_relay(None);
     spec.sampling.hops = Some(Duration::from_millis(100));
     for name in ["joint", "joint-rr"] {
-        let outcome = run(&spec, &*preset(name));
+        let relayed: Table = "relayed = true".parse().unwrap();
+        let factory = hopflow_transports::build::<Simulated>(name, &relayed).unwrap();
+        let outcome = run(&spec, &*factory);
         let [fast, other, slow] = [0, 1, 2].map(|circuit| told(&outcome, circuit));
         // Of the slow client's link a cell takes 547 bytes, and a cell and its feedback take 531
         // of the bucket.
@@ -61,6 +63,32 @@ fn the_rates_that_a_relay_tells_are_max_min_fair() {
             );
         }
     }
+}
+
+#[test]
+fn an_exit_is_told_what_the_relay_has_and_not_what_its_client_has() {
+    let mut spec = shared_relay(None);
+    spec.sampling.hops = Some(Duration::from_millis(100));
+    let outcome = run(&spec, &*preset("joint-rr"));
+    let [fast, _, slow] = [0, 1, 2].map(|circuit| told(&outcome, circuit));
+    assert!((slow / fast - 1.0).abs() < 0.02, "{slow} and {fast} B/s");
+}
+
+#[test]
+fn a_window_that_was_too_large_does_not_begin_as_large_again() {
+    let mut spec = shared_relay(Some(Bytes::new(500_000)));
+    spec.circuits.remove(0);
+    spec.circuits.remove(0);
+    spec.sampling.hops = Some(Duration::from_millis(20));
+    let outcome = run(&spec, &*preset("joint"));
+    let largest = |from: u64, until: u64| {
+        let [from, until] = [from, until].map(|at| Instant::ZERO + Duration::from_secs(at));
+        let relay = outcome.hops.iter().filter(|it| it.hop == 1);
+        let within = relay.filter(|it| from <= it.at && it.at < until);
+        within.map(|it| it.queue.get()).max().unwrap()
+    };
+    let [first, later] = [largest(0, 5), largest(8, 20)];
+    assert!(4 * later < first, "{later} cells wait, {first} at first");
 }
 
 #[test]
@@ -112,10 +140,13 @@ fn a_successor_that_says_too_little_slows_its_circuit_and_stops_it_not() {
 
 #[test]
 fn a_successor_that_says_too_much_gets_what_it_can_queue() {
-    let (exit, sent) = told_by_hand(0x7fff);
-    let most = exit.plan.link.queue_limit.get();
-    assert_eq!(sent.cells(0) as u64, most);
-    assert_eq!(sent.closed, []);
+    // The most that a relay says is a guess at the rest of the path; a client knows.
+    for (word, most) in [(0x7fff, Some(768)), (0xf7ff, None)] {
+        let (exit, sent) = told_by_hand(word);
+        let most = most.unwrap_or_else(|| exit.plan.link.queue_limit.get());
+        assert_eq!(sent.cells(0) as u64, most);
+        assert_eq!(sent.closed, []);
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ const CHANGES: &[(&str, &str, &[&str])] = &[
         &[
             "slack = 2\nbound = \"hard\"",
             "weight = 0.5",
-            "sharing = \"equal\"\nrelayed = false",
+            "sharing = \"equal\"\nrelayed = true",
             "pace = \"everywhere\"\njump = \"never\"",
         ],
     ),

@@ -31,7 +31,7 @@ pub(crate) struct JointConfig {
     /// all get the same.
     pub(super) sharing: Sharing,
     /// Whether a node tells the smaller of its own share and of what its successor said, or its own
-    /// share alone.
+    /// share alone. With the former an exit learns the rate of a client's link, and how busy a guard is.
     pub(super) relayed: bool,
     /// Whether cells of the other direction take rates along, so that a source may know its rate
     /// before its first cell.
@@ -97,10 +97,10 @@ impl Default for JointConfig {
             feedback_delay: Duration::from_millis(1),
             hints: true,
             sharing: Sharing::MaxMin,
-            relayed: true,
+            relayed: false,
             ahead: true,
             bound: Where::Everywhere,
-            slack: 1.1,
+            slack: 1.25,
             pace: Where::Hard,
             jump: Jump::Growth,
             weight: 0.0,

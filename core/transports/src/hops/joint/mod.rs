@@ -4,10 +4,10 @@
 //! a node applies to all its circuits together, and that pushes back hop by hop. Here windows
 //! follow delay as BackTap's do ([`DelayWindow`](super::DelayWindow)). Besides, every node shares
 //! what it has, its token bucket and its access link, among the flows that are busy, max-min fairly
-//! ([`Ledger`]), and feedback tells the predecessor the smaller of the flow's share and of what the
-//! successor said ([`Word`]). So a source knows the rate of its whole path, and may know it before
-//! its first cell, because requests carry words along. Windows begin at this rate, and are bounded
-//! by it; where more would be lost in a network queue, cells are paced.
+//! ([`Ledger`]), and feedback tells the predecessor the flow's share ([`Word`]), also before the first
+//! cell, because requests carry words along. Windows begin at this rate, and are bounded by it; where
+//! more would be lost in a network queue, cells are paced. Where delay shows that the rest of the path
+//! takes less, windows remember it.
 //!
 //! Where others compete for the access link of a node that has a [`weight`](JointConfig::weight), this
 //! does not hold the node's circuits to any part of it. They then have one congestion window
@@ -20,9 +20,10 @@
 //!
 //! `docs/joint.md` has equations, reasons and measurements.
 //!
-//! What leaks: a predecessor learns the least of the shares beyond it, hence how many circuits are
-//! busy at some node, and where the client's access link is the least, the client's access rate;
-//! besides, what BackTap leaks.
+//! What leaks: a predecessor learns its successor's share, hence how busy that node is, to which the limits of
+//! all flows there add, the flow's own among them. A guard learns its client's access rate, by the number of
+//! the client's busy circuits. Besides, what BackTap leaks. If nodes also pass on what they were told
+//! ([`relayed`](JointConfig::relayed)), exits learn of the client's link.
 
 mod compete;
 mod config;
@@ -35,7 +36,7 @@ use hopflow_overlay::{
     AckSample, ConfigError, Features, FeedbackPlan, FlowId, Forwarded, Gates, HopControl, HopCx,
     HopPlan, HopSignal, Info, Metric, NodeEnv, Role, Site, Violation,
 };
-use hopflow_units::{Duration, Instant, LinkId, Rate};
+use hopflow_units::{Cells, Duration, Instant, LinkId, Rate};
 
 use self::compete::Competition;
 use self::config::{JointConfig, Jump};
@@ -55,7 +56,11 @@ const ASSUMED: Duration = Duration::from_millis(100);
 /// Cells that are paced may go ahead of time by this, or by the time of one cell if that is longer,
 /// so that a timer serves several.
 const BURST: Duration = Duration::from_millis(2);
-
+/// Words raise a window to no more than this where the rest of the path may take less: the cells of a page.
+const GUESS: Cells = Cells::new(768);
+/// A round trip of so many times the smallest shows that the rest of the path takes less; jitter does not
+/// make as much of it.
+const FAR: u64 = 6;
 /// Where the successor granted a window, the pace keeps to it; cells in flight are bounded by so many
 /// times as many: a cell that is lost several times holds those behind it for as many round trips.
 const AHEAD: f64 = 8.0;
@@ -86,6 +91,9 @@ pub(crate) struct Flow {
     departed: Option<Instant>,
     /// Whether the window has begun at the rate since the last pause.
     begun: bool,
+    /// The window to which it fell when nearly all of it waited, or to which it grew since: words raise
+    /// it no further.
+    found: Option<Cells>,
     /// When the predecessor was told a word ahead of cells.
     told: Option<Instant>,
     paced: bool,
@@ -157,6 +165,7 @@ impl HopControl for Joint {
             hop: HopWindow::new(&self.rule),
             departed: None,
             begun: false,
+            found: None,
             told: None,
             paced: false,
             granted: false,
@@ -265,7 +274,7 @@ impl Joint {
         if !self.config.hints {
             return;
         }
-        flow.end_pause(cx.now);
+        flow.end_pause(cx.now, cx.gate.outstanding() <= Cells::new(1));
         flow.departed = Some(cx.now);
         if cx.site.role == Role::Source {
             let held = !cx.gate.is_open(cx.now);
@@ -324,11 +333,13 @@ impl Joint {
         let before = flow.hop.window.cells();
         let load = flow.hop.window.load(&self.rule);
         if let Some(trip) = flow.hop.trip(&self.rule, (load, unjudged), cx.queue.sent) {
-            flow.hop.decide(&self.rule, &trip.finding(), cx.queue.sent);
+            let far = trip.actual > trip.base * FAR;
+            let jumped = flow.hop.decide(&self.rule, &trip.finding(), cx.queue.sent);
+            flow.note_found(jumped && far);
         }
         if let Some(word) = flow.word {
             let grew = flow.hop.window.cells() > before;
-            flow.end_pause(cx.now);
+            flow.end_pause(cx.now, cx.gate.outstanding() == Cells::ZERO);
             // Of that queue a grant may use its part; a word gives what the path holds without it.
             let granted = flow.path.granted(cx.now).is_some();
             let base = if granted { unjudged } else { base };
@@ -368,7 +379,9 @@ impl Joint {
             Jump::Growth => !flow.begun || grew,
         };
         if jumps {
-            flow.hop.window.raise(in_flight as u64);
+            let unknown = if word.hard { Cells::MAX } else { GUESS };
+            let most = flow.found.unwrap_or(unknown);
+            flow.hop.window.raise(most.get().min(in_flight as u64));
             // Until a round trip is measured the start is a guess.
             flow.begun = base.is_some();
         }
@@ -402,12 +415,20 @@ impl Joint {
 }
 
 impl Flow {
-    /// After a pause the window begins at the rate again.
-    fn end_pause(&mut self, now: Instant) {
-        if self
-            .departed
-            .is_some_and(|at| now.saturating_since(at) > BUSY)
-        {
+    /// Remembers what the window may have, once delay has said that words give too much.
+    fn note_found(&mut self, too_much: bool) {
+        let cells = self.hop.window.cells();
+        if too_much {
+            self.found = Some(cells);
+        } else if let Some(found) = &mut self.found {
+            *found = cells.max(*found);
+        }
+    }
+
+    /// After a pause in which no cell was under way the window begins at the rate again.
+    fn end_pause(&mut self, now: Instant, idle: bool) {
+        let late = |at| now.saturating_since(at) > BUSY;
+        if idle && self.departed.is_some_and(late) {
             self.begun = false;
         }
     }
