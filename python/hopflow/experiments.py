@@ -59,6 +59,9 @@ REGISTRY: dict[str, Experiment] = {
     "traffic-table": Experiment("hopflow.traffic.experiment:table", ("seeds", *_NETS)),
     "observer-games": Experiment("hopflow.observer.experiment:games", _OBSERVED),
     "observer-feedback": Experiment("hopflow.observer.experiment:feedback", _OBSERVED),
+    "observer-words": Experiment(
+        "hopflow.observer.experiment:words", ("seeds", "threads", "quick")
+    ),
 }
 """The experiments by name: those that the program lists as needing the Python package."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class Control:
 
 
 def controls(
-    game: Game, runs: Sequence[Watched], dealt: Dealt, shuffles: int = SHUFFLES
+    game: Game[Watched], runs: Sequence[Watched], dealt: Dealt, shuffles: int = SHUFFLES
 ) -> list[Control]:
     """The controls of a game against one transport; a small forest plays them.
 
@@ -90,7 +90,7 @@ def controls(
     return found
 
 
-def shuffled(game: Game, dealt: Dealt, shuffles: int = SHUFFLES) -> Control:
+def shuffled(game: Game[Any], dealt: Dealt, shuffles: int = SHUFFLES) -> Control:
     """Labels that tell nothing, many times: adversaries must be no better than guessing.
 
     A label is drawn for each circuit, or for each recorded load where pages are told apart, once
@@ -143,7 +143,7 @@ def _drawn(
     return [np.asarray([label_of[key] for key in part.tolist()], np.int64) for part in keys]
 
 
-def _measured(game: Game, dealt: Dealt) -> Estimate:
+def _measured(game: Game[Watched], dealt: Dealt) -> Estimate:
     """What a forest reaches that is trained on a part of the examples."""
     train, judged = dealt.fitted.joined(dealt.valid), dealt.judged
     few = np.random.default_rng(1).permutation(len(train.labels))[:MOST]
@@ -151,7 +151,7 @@ def _measured(game: Game, dealt: Dealt) -> Estimate:
 
 
 def _played(
-    game: Game, fitted: Examples, judged: Examples, seed: int, resamples: Resamples
+    game: Game[Any], fitted: Examples, judged: Examples, seed: int, resamples: Resamples
 ) -> Estimate:
     predict = forest(fitted, fitted, [seed], trees=TREES)
     return score.estimates(measures(predict(judged.features), judged), resamples)[game.main]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hopflow._errors import HopflowError
 from hopflow.observer.features import ALLOWED, margin, of_pair, of_trace, takes
+from hopflow.observer.score import AMONG
 from hopflow.observer.traces import Floats, Numbers, Watched
 
 UNIT = 100_000
@@ -37,6 +38,7 @@ class Examples:
         simple: A score that rises with label 1 and needs no training, where there is one.
         loads: The recorded load that is played, where there is one, shape `(n,)`.
         far: The circuit at the other end, where examples are pairs, as `units`.
+        out_of: How many there are of which one is the right one, where base rates are considered.
     """
 
     features: Floats
@@ -46,6 +48,7 @@ class Examples:
     simple: Floats | None = None
     loads: Numbers | None = None
     far: Numbers | None = None
+    out_of: int | None = None
 
     @property
     def networks(self) -> Numbers:
@@ -155,19 +158,19 @@ def pairs(
         width, more = _bins(run, seconds), margin(run.bin_s)
         for start in range(more, run.bins - width - more + 1, width):
             for mine in _alike(run, (start, width), divided):
-                for step in _steps(len(mine), others, random):
+                for step in steps(len(mine), others, random):
                     other = mine[(np.arange(len(mine)) + step) % len(mine)]
                     parts.append(_pairs(run, (start, width), mine, other))
     none, nothing = np.zeros(0, np.int64), np.zeros((0, 1), np.float32)
     parts = parts or [(nothing, none, none, none, nothing[:, 0])]
     x, y, units, far, simple = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Examples(x, y, units, 2, simple=simple, far=far)
+    return Examples(x, y, units, 2, simple=simple, far=far, out_of=AMONG)
 
 
 _Pairs = tuple[Floats, Numbers, Numbers, Numbers, Floats]
 
 
-def _steps(circuits: int, others: int, random: np.random.Generator) -> list[Numbers]:
+def steps(circuits: int, others: int, random: np.random.Generator) -> list[Numbers]:
     """How far each of some circuits is from its partner: itself first, then others, none twice.
 
     A circuit alone has no partner, not even itself: its pairs would all be true.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hopflow.observer.controls import Control
 from hopflow.observer.play import Game, Score, best
@@ -49,9 +50,9 @@ def verdict(controls: Sequence[Control]) -> str:
     return "undecided" if "undecided" in decisions else "valid"
 
 
-def section(heading: str, played: Played) -> Section:
-    """A section with tables and a chart per game, and the controls."""
-    made = Section(heading).prose(*MODEL)
+def section(heading: str, played: Played, model: Sequence[str] = MODEL) -> Section:
+    """A section with tables and a chart per game, and the controls; `model` stands before them."""
+    made = Section(heading).prose(*model)
     for game, scores in played.games:
         made.table(*strongest(game, scores, played.controls))
         made.chart(*_chart(game, scores))
@@ -91,7 +92,7 @@ def strongest_of(scores: Sequence[Score]) -> dict[str, Score]:
     return {label: best(one for one in scores if one.transport == label) for label in labels}
 
 
-def strongest(game: Game, scores: Sequence[Score], controls: Sequence[Control]) -> Table:
+def strongest(game: Game[Any], scores: Sequence[Score], controls: Sequence[Control]) -> Table:
     """What the adversary that counts reached, and how transports differ from the first."""
     top = strongest_of(scores)
     names = [name for name in HEADINGS if any(name in one.measures for one in top.values())]
@@ -114,7 +115,7 @@ def strongest(game: Game, scores: Sequence[Score], controls: Sequence[Control]) 
     return [*columns, "adversary", "controls"], rows, caption[0].upper() + caption[1:]
 
 
-def everyone(game: Game, scores: Sequence[Score]) -> Table:
+def everyone(game: Game[Any], scores: Sequence[Score]) -> Table:
     """What each adversary reached, and what it had reached on what it was validated on."""
     names = [name for name in HEADINGS if any(name in one.measures for one in scores)]
     heads = [HEADINGS[name] for name in names]
@@ -135,7 +136,7 @@ def _measure(score: Score, name: str) -> Cell:
     return figures(score.measures[name].text()) if name in score.measures else ""
 
 
-def _chart(game: Game, scores: Sequence[Score]) -> tuple[str, str, Axis, Axis, list[Series]]:
+def _chart(game: Game[Any], scores: Sequence[Score]) -> tuple[str, str, Axis, Axis, list[Series]]:
     series = []
     for number, (label, score) in enumerate(strongest_of(scores).items()):
         found = score.measures[game.main]

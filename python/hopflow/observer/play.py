@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from hopflow._errors import HopflowError
-from hopflow.observer import games, score
+from hopflow.observer import games, score, words
 from hopflow.observer.adversaries import ADVERSARIES
 from hopflow.observer.games import Examples
 from hopflow.observer.score import Calibration, Doubles, Estimate, Resamples, Statistic
 from hopflow.observer.traces import Watched
+from hopflow.observer.words import Told
 
 HELD_OUT = 0.4
 """Share of the networks, the last ones, that no adversary is trained on."""
@@ -30,9 +32,24 @@ LEAST = 40
 """Examples that must be there to train on, and to be judged on."""
 
 
+class Run(Protocol):
+    """What observers saw of one run."""
+
+    @property
+    def transport(self) -> str:
+        """The transport's label."""
+
+    @property
+    def network(self) -> int:
+        """Number of the sampled network."""
+
+
+R = TypeVar("R", bound=Run)
+
+
 @dataclass(frozen=True)
-class Game:
-    """A game that can be played.
+class Game(Generic[R]):
+    """A game that can be played, with runs of a kind.
 
     Attributes:
         name: Its short name.
@@ -44,7 +61,7 @@ class Game:
     name: str
     title: str
     main: str
-    make: Callable[[Sequence[Watched], bool], Examples]
+    make: Callable[[Sequence[R], bool], Examples]
 
 
 def _pairs(runs: Sequence[Watched], judged: bool) -> Examples:
@@ -58,12 +75,12 @@ def _pages(runs: Sequence[Watched], judged: bool) -> Examples:
     return found.take((found.loads % LOADS >= TRAINED_LOADS) == judged)
 
 
-KINDS = Game("kind", "page or bulk file", "auc", lambda runs, _: games.kinds(runs))
-PAGES = Game("page", "which page", "accuracy", _pages)
-PAIRS = Game("pair", "same circuit at entry and exit", "auc", _pairs)
+KINDS: Game[Watched] = Game("kind", "page or bulk file", "auc", lambda runs, _: games.kinds(runs))
+PAGES: Game[Watched] = Game("page", "which page", "accuracy", _pages)
+PAIRS: Game[Watched] = Game("pair", "same circuit at entry and exit", "auc", _pairs)
 
 
-def company(watched: int) -> Game:
+def company(watched: int) -> Game[Watched]:
     """The game whether the first `watched` circuits have company at their bottleneck."""
     return Game(
         "company",
@@ -71,6 +88,23 @@ def company(watched: int) -> Game:
         "auc",
         lambda runs, _: games.neighbours(runs, watched),
     )
+
+
+def client(place: str) -> Game[Told]:
+    """The game whether circuits at two relays of a kind (`words.PLACES`) are of one client."""
+
+    def make(runs: Sequence[Told], judged: bool) -> Examples:
+        others = FALSE_PAIRS if judged else 1
+        return words.clients(runs, place, others=others, divided=not judged)
+
+    return Game(f"client-{place}", f"two circuits of one client, at their {place}s", "auc", make)
+
+
+def _guards(runs: Sequence[Told], judged: bool) -> Examples:
+    return words.guards(runs, others=FALSE_PAIRS if judged else 1, divided=not judged)
+
+
+GUARDS: Game[Told] = Game("guard", "two circuits over one guard, at their exits", "auc", _guards)
 
 
 def check_networks(where: str, networks: int) -> None:
@@ -134,7 +168,7 @@ class Score:
     measures: dict[str, Estimate]
 
 
-def split(runs: Sequence[Watched]) -> tuple[list[Watched], list[Watched]]:
+def split(runs: Sequence[R]) -> tuple[list[R], list[R]]:
     """The runs to train on and to be judged on: of different networks.
 
     With one network there is none to train on.
@@ -145,7 +179,7 @@ def split(runs: Sequence[Watched]) -> tuple[list[Watched], list[Watched]]:
     return train, [run for run in runs if run.network in held]
 
 
-def deal(game: Game, runs: Sequence[Watched]) -> Dealt:
+def deal(game: Game[R], runs: Sequence[R]) -> Dealt:
     """The examples of a game against one transport.
 
     Labels are those that there is something to fit on; examples with others are left out.
@@ -188,7 +222,7 @@ def halves(train: Examples) -> tuple[Examples, Examples]:
     return train.take(~near & ~far), train.take(near & far)
 
 
-def play(game: Game, dealt: Dealt, seeds: Sequence[int]) -> list[Score]:
+def play(game: Game[Any], dealt: Dealt, seeds: Sequence[int]) -> list[Score]:
     """Has all adversaries play a game against one transport."""
     judged, valid = dealt.judged, dealt.valid
     resamples = Resamples.of(judged.units, judged.far)
@@ -243,7 +277,7 @@ def measures(
 def _measures(probabilities: Doubles, honest: Doubles, asked: Examples) -> Statistic:
     parts = [score.bits(honest, asked.labels)]
     if asked.classes == 2:
-        parts.append(score.binary(probabilities[:, 1], asked.labels, _among(asked)))
+        parts.append(score.binary(probabilities[:, 1], asked.labels, asked.out_of))
     else:
         parts.append(score.accuracy(probabilities, asked.labels))
     return lambda weighted: {name: x for part in parts for name, x in part(weighted).items()}
@@ -251,9 +285,4 @@ def _measures(probabilities: Doubles, honest: Doubles, asked: Examples) -> Stati
 
 def _ranked(asked: Examples) -> Statistic:
     assert asked.simple is not None
-    return score.binary(asked.simple.astype(np.float64), asked.labels, _among(asked))
-
-
-def _among(asked: Examples) -> int | None:
-    """Pairs have a base rate: of all circuits at the exits one is the right one."""
-    return None if asked.far is None else score.AMONG
+    return score.binary(asked.simple.astype(np.float64), asked.labels, asked.out_of)

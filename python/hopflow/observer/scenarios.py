@@ -42,6 +42,13 @@ Windows tolerate round trips that are longer by as much: without this, what wait
 counts as a queue, and windows stay small.
 """
 
+WORDS: Transports = {
+    **{name: "" for name in ("vanilla", "backtap", "joint")},
+    "joint-relayed": 'preset = "joint"\noptions = { relayed = true }',
+    "joint-no-hints": 'preset = "joint"\noptions = { hints = false }',
+}
+"""Without words, with those of successors, and with words that nodes pass on."""
+
 BIN_MS = 50
 """Width of the observers' bins, in milliseconds."""
 
@@ -109,11 +116,49 @@ def shared(transports: Transports, seeds: Sequence[int]) -> str:
     return "\n".join(lines)
 
 
+HOMES = 48
+"""Clients per network of `linked`, each with two circuits."""
+
+
+def linked(transports: Transports, seeds: Sequence[int]) -> str:
+    """Clients with two circuits each, over relays that are drawn for each circuit.
+
+    Circuits `i` and `HOMES + i` are of the client `home-(i + 1)`, whose access link has a rate of
+    its own. All users load pages.
+    """
+    lines = [
+        *_head("observer-linked", transports, seeds, "60 s", "10 s", 'circuits = "100 ms"'),
+        'hops = "100 ms"',
+        "[network]",
+        'access = { rate = "1 Gbit/s", delay = { uniform = ["5 ms", "35 ms"] } }',
+        *_relays("guard", 8, _SHARED),
+        *_relays("middle", 8, _SHARED),
+        *_relays("exit", 6, _SHARED),
+        *_relays("home", HOMES, _HOME),
+    ]
+    web = '{ class = "web", think = ["1 s", "5 s"] }'
+    for _ in range(2):
+        for number in range(HOMES):
+            path = f'["home-{number + 1}", "guard", "middle", "exit"]'
+            lines += [*_circuits(1, path, web, 5), "client = false"]
+    return "\n".join(lines)
+
+
+_HOME = (
+    'access = { rate = { points = [["4 Mbit/s", 0.0], ["10 Mbit/s", 0.5], ["50 Mbit/s", 1.0]] } }\n'
+    'bucket = "unlimited"'
+)
+_SHARED = 'bucket = { rate = { uniform = ["500 kB/s", "4 MB/s"] } }'
 _SLOW = 'bucket = { rate = { uniform = ["200 kB/s", "800 kB/s"] } }'
 
 
 def _head(
-    name: str, transports: Transports, seeds: Sequence[int], duration: str, warm_up: str
+    name: str,
+    transports: Transports,
+    seeds: Sequence[int],
+    duration: str,
+    warm_up: str,
+    record: str = f'circuits = "1 s"\ntraces = "{BIN_MS} ms"',
 ) -> list[str]:
     lines = [
         f'name = "{name}"',
@@ -123,7 +168,7 @@ def _head(
     ]
     for label, table in transports.items():
         lines += [f'[transports."{label}"]', table]
-    return [*lines, "[record]", 'circuits = "1 s"', f'traces = "{BIN_MS} ms"']
+    return [*lines, "[record]", record]
 
 
 def _relays(name: str, count: int, more: str) -> list[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hopflow._errors import HopflowError
-from hopflow.observer import traces
-from hopflow.observer.controls import Control, controls
-from hopflow.observer.play import Game, Score, TooFew, deal, play
+from hopflow.observer import traces, words
+from hopflow.observer.controls import Control, controls, shuffled
+from hopflow.observer.play import Dealt, Game, R, Score, TooFew, deal, play
+from hopflow.observer.traces import Watched
+from hopflow.observer.words import Told
 
 TRAININGS = 5
 """Seeds of the adversaries that learn."""
@@ -25,7 +28,7 @@ class Played:
         missing: What was left out, and why.
     """
 
-    games: list[tuple[Game, list[Score]]]
+    games: list[tuple[Game[Any], list[Score]]]
     controls: list[Control]
     missing: list[str]
 
@@ -41,9 +44,12 @@ class Played:
 
 
 def over(
-    folder: Path, transports: Sequence[str], games: Sequence[Game], trainings: int = TRAININGS
+    folder: Path,
+    transports: Sequence[str],
+    games: Sequence[Game[Watched]],
+    trainings: int = TRAININGS,
 ) -> Played:
-    """Plays games against transports over the runs of a folder.
+    """Plays games against transports over the traces of a folder.
 
     What there are too few examples for, such as pages where nobody visits any, is left out.
 
@@ -51,6 +57,39 @@ def over(
         HopflowError: None of the games can be played.
     """
     runs = traces.read(folder)
+    return tournament((folder, runs), transports, games, controls, trainings)
+
+
+def over_words(
+    folder: Path,
+    transports: Sequence[str],
+    games: Sequence[Game[Told]],
+    trainings: int = TRAININGS,
+) -> Played:
+    """The same over the rates that nodes told each other in the runs of a folder."""
+    runs = words.read(folder)
+    return tournament(
+        (folder, runs),
+        transports,
+        games,
+        lambda game, _, dealt: [shuffled(game, dealt)],
+        trainings,
+    )
+
+
+Checks = Callable[[Game[R], Sequence[R], Dealt], list[Control]]
+"""The controls of a game against the runs of one transport."""
+
+
+def tournament(
+    seen: tuple[Path, Sequence[R]],
+    transports: Sequence[str],
+    games: Sequence[Game[R]],
+    checks: Checks[R],
+    trainings: int,
+) -> Played:
+    """Plays games against transports over the runs of a folder, whatever was seen of them."""
+    folder, runs = seen
     found = Played([], [], [])
     for game in games:
         scores: list[Score] = []
@@ -62,7 +101,7 @@ def over(
                 found.missing.append(f"{game.name}, {label}: {error}")
                 continue
             scores += play(game, dealt, range(1, trainings + 1))
-            found.controls.extend(controls(game, mine, dealt))
+            found.controls.extend(checks(game, mine, dealt))
         if scores:
             found.games.append((game, scores))
     if not found.games:

@@ -81,7 +81,7 @@ def read(folder: Path) -> list[Watched]:
 
 
 def _run(folder: Path, run: dict[str, Any]) -> Watched:
-    tables = {name: _table(folder, run, name) for name in ("traces", "circuits")}
+    tables = {name: table(folder, run, name) for name in ("traces", "circuits")}
     traces = tables["traces"]
     if not traces:
         raise HopflowError(
@@ -106,7 +106,7 @@ def _run(folder: Path, run: dict[str, Any]) -> Watched:
         return np.asarray((np.asarray(seconds) * 1e9 - first) // width, np.int64)
 
     bulk = np.asarray(tables["circuits"]["class"]) == "bulk"
-    visits = _table(folder, run, "visits")
+    visits = table(folder, run, "visits")
     return Watched(
         transport=run["transport"],
         network=int(run["network"]),
@@ -122,7 +122,8 @@ def _run(folder: Path, run: dict[str, Any]) -> Watched:
     )
 
 
-def _table(folder: Path, run: dict[str, Any], name: str) -> dict[str, Any]:
+def table(folder: Path, run: dict[str, Any], name: str) -> dict[str, Any]:
+    """The columns of a table of a run; empty where it has none."""
     import pyarrow.parquet as pq
 
     if name not in run["files"]:

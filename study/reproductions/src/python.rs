@@ -64,6 +64,10 @@ const ALL: &[InPython] = &[
         "observer-feedback",
         "What BackTap's feedback leaks when it is delayed and aggregated, and the cost",
     ),
+    experiment(
+        "observer-words",
+        "What relays learn of clients from the rates that nodes tell, and the cost of telling less",
+    ),
 ];
 
 /// The experiments that are made in Python.
