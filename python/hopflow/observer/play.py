@@ -97,7 +97,8 @@ def client(place: str) -> Game[Told]:
         others = FALSE_PAIRS if judged else 1
         return words.clients(runs, place, others=others, divided=not judged)
 
-    return Game(f"client-{place}", f"two circuits of one client, at their {place}s", "auc", make)
+    relays = "middle relays" if place == "middle" else f"{place}s"
+    return Game(f"client-{place}", f"two circuits of one client, at their {relays}", "auc", make)
 
 
 def _guards(runs: Sequence[Told], judged: bool) -> Examples:
