@@ -174,7 +174,7 @@ def test_what_there_is_can_be_listed() -> None:
     assert {"backtap-fig5", "gan-fig1"} <= set(hopflow.list_experiments())
     assert hopflow.schema()["title"] == "Scenario"
     slack = hopflow.list_options("joint")["slack"]
-    assert (slack["default"], slack["allowed"]) == (1.1, "a number from 1 to 100")
+    assert (slack["default"], slack["allowed"]) == (1.25, "a number from 1 to 100")
     with pytest.raises(hopflow.HopflowError, match='did you mean "backtap"'):
         hopflow.list_options("backtab")
 
