@@ -72,12 +72,20 @@ def read(folder: Path) -> list[Watched]:
     Raises:
         HopflowError: The folder holds no results, or they have no traces.
     """
+    return [_run(folder, run) for run in listed(folder)]
+
+
+def listed(folder: Path) -> list[dict[str, Any]]:
+    """What a result folder says of each of its runs, by transport and network.
+
+    Raises:
+        HopflowError: The folder holds no results.
+    """
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise HopflowError(f"{folder} holds no results: {error}") from error
-    watched = [_run(folder, run) for run in manifest["runs"]]
-    return sorted(watched, key=lambda run: (run.transport, run.network))
+    return sorted(manifest["runs"], key=lambda run: (run["transport"], int(run["network"])))
 
 
 def _run(folder: Path, run: dict[str, Any]) -> Watched:

@@ -8,7 +8,6 @@ same guard.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from hopflow._errors import HopflowError
 from hopflow.observer.games import LEAST_BYTES, UNIT, Examples, held, steps
 from hopflow.observer.scenarios import HOMES
 from hopflow.observer.score import AMONG
-from hopflow.observer.traces import Floats, Numbers, table
+from hopflow.observer.traces import Floats, Numbers, listed, table
 
 PLACES = ("exit", "middle", "guard")
 """Who observes: the sender of the hop with this index, in the direction of a download."""
@@ -65,12 +64,7 @@ def read(folder: Path) -> list[Told]:
     Raises:
         HopflowError: The folder holds no results, or they have no samples.
     """
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise HopflowError(f"{folder} holds no results: {error}") from error
-    runs = [_run(folder, run) for run in manifest["runs"]]
-    return sorted(runs, key=lambda run: (run.transport, run.network))
+    return [_run(folder, run) for run in listed(folder)]
 
 
 def _run(folder: Path, run: dict[str, Any]) -> Told:
