@@ -5,7 +5,7 @@ CHROMIUM ?= chromium
 FIREFOX ?= firefox-esr
 
 .DEFAULT_GOAL := test
-.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground live-page site test-site wheel dist guided lint fmt docs bench ci
+.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground live-page site test-site wheel fuzz dist guided lint fmt docs bench ci
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 # An environment with what tests and checks of the Python package need, and the package itself.
@@ -108,6 +108,10 @@ $(ENV)/ready: python/requirements-test.txt
 
 wheel: python-env ## the Python package as users install it, in dist
 	$(ENV_PYTHON) -m maturin build --interpreter $(ENV_PYTHON) --out dist
+
+fuzz: ## changed inputs of every fuzz target from a new seed, for a minute each: docs/spec/wire.md
+	HOPFLOW_FUZZ=60 HOPFLOW_FUZZ_SEED=$$(date +%s) \
+		$(CARGO) test --workspace --locked --tests fuzzing -- --nocapture
 
 dist: ## what a release consists of, in dist: docs/releasing.md
 	packaging/dist

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// How many changed inputs are checked, unless `HOPFLOW_FUZZ` says for how many seconds.
 const USUAL: u64 = 100;
+/// Where the changes start, unless `HOPFLOW_FUZZ_SEED` says where.
+const SEED: u64 = 1;
 /// The longest input.
 const LONGEST: usize = 4096;
 
@@ -65,6 +67,14 @@ impl Drop for Witness<'_> {
     }
 }
 
+/// What an environment variable says.
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| {
+        panic!("{variable} is {text:?}: allowed is a whole number");
+    }))
+}
+
 /// Checks the corpus of a target, and changes of it.
 #[expect(
     clippy::disallowed_methods,
@@ -82,15 +92,9 @@ pub(crate) fn explore(target: &str, check: impl Fn(&[u8])) {
         .map(|file| std::fs::read(file).expect("the file is readable"))
         .collect();
     assert!(!corpus.is_empty(), "{target}: the corpus is empty");
-    let seconds = std::env::var("HOPFLOW_FUZZ").ok();
-    let seconds = seconds.map(|text| text.parse().expect("HOPFLOW_FUZZ is a number of seconds"));
+    let seconds = number("HOPFLOW_FUZZ");
+    let seed = number("HOPFLOW_FUZZ_SEED").unwrap_or(SEED);
     let start = std::time::Instant::now();
-    let seed = match seconds {
-        None => 1,
-        Some(_) => std::time::SystemTime::UNIX_EPOCH
-            .elapsed()
-            .map_or(1, |since| since.as_nanos() as u64),
-    };
     let (mut random, mut count) = (Random(seed), 0);
     let goes_on = |count: u64| match seconds {
         None => count < USUAL,
@@ -108,7 +112,7 @@ pub(crate) fn explore(target: &str, check: impl Fn(&[u8])) {
         count += 1;
     }
     println!(
-        "fuzz target {target}: {} inputs of the corpus, {count} changed ones",
+        "fuzz target {target}: {} inputs of the corpus, {count} changed ones from seed {seed}",
         corpus.len()
     );
 }

@@ -14,7 +14,8 @@ use crate::read;
 ///
 /// The form is a subset of that of Tor's exit policies (dir-spec, "Exit policy syntax"): addresses
 /// are `*`, `*4` and `*6` for all, those of IPv4 and those of IPv6; an address, with or without
-/// the length of a prefix; or `private` for what [`is_special`] tells.
+/// the length of a prefix, beyond which its bits mean nothing; or `private` for what [`is_special`]
+/// tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     accepts: bool,
@@ -26,9 +27,9 @@ pub struct Rule {
 enum Addresses {
     All,
     Private,
-    /// Those of IPv4 with this prefix.
+    /// Those of IPv4 with this prefix; its bits beyond are 0.
     V4(Ipv4Addr, u8),
-    /// Those of IPv6 with this prefix.
+    /// Those of IPv6 with this prefix; its bits beyond are 0.
     V6(Ipv6Addr, u8),
 }
 
@@ -111,13 +112,17 @@ impl Addresses {
         match address.strip_prefix('[') {
             Some(rest) => {
                 let length = length.unwrap_or(128);
-                let address = rest.strip_suffix(']')?.parse().ok()?;
-                (length <= 128).then_some(Self::V6(address, length as u8))
+                let address: Ipv6Addr = rest.strip_suffix(']')?.parse().ok()?;
+                let beyond = u128::MAX.checked_shr(length.into()).unwrap_or(0);
+                let net = Ipv6Addr::from_bits(address.to_bits() & !beyond);
+                (length <= 128).then_some(Self::V6(net, length as u8))
             }
             None => {
                 let length = length.unwrap_or(32);
-                let address = address.parse().ok()?;
-                (length <= 32).then_some(Self::V4(address, length as u8))
+                let address: Ipv4Addr = address.parse().ok()?;
+                let beyond = u32::MAX.checked_shr(length.into()).unwrap_or(0);
+                let net = Ipv4Addr::from_bits(address.to_bits() & !beyond);
+                (length <= 32).then_some(Self::V4(net, length as u8))
             }
         }
     }

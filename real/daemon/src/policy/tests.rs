@@ -34,6 +34,22 @@ fn rules_are_read_and_written() {
 }
 
 #[test]
+fn bits_beyond_a_prefix_mean_nothing() {
+    for (text, written) in [
+        ("reject 10.1.2.3/8:*", "reject 10.0.0.0/8:*"),
+        ("reject 10.0.0.0/0:*", "reject *4:*"),
+        ("accept 192.0.2.1/32:80", "accept 192.0.2.1:80"),
+        ("reject [2001:db8::1]/32:*", "reject [2001:db8::]/32:*"),
+        ("reject [2001:db8::]/0:*", "reject *6:*"),
+        ("accept [2001:db8::1]/128:22", "accept [2001:db8::1]:22"),
+    ] {
+        let rule: Rule = text.parse().unwrap();
+        assert_eq!(rule.to_string(), written);
+        assert_eq!(written.parse(), Ok(rule), "{text}");
+    }
+}
+
+#[test]
 fn addresses_of_ipv4_are_not_written_as_ones_of_ipv6() {
     for (text, meant) in [
         ("reject [::ffff:192.0.2.0]/120:*", "reject 192.0.2.0/24:*"),
