@@ -44,7 +44,7 @@ BANDS_IN_PYTHON = ROOT / "python/hopflow/bands.toml"
 GOLDEN = ROOT / "study/lab/tests/golden/hashes.txt"
 PAGES = tuple(f"docs/{page}.md" for page in ("joint", "observer", "reproductions", "traffic", "truth")) + ("README.md",)
 # Evaluations with goals of our own, which do not count as values and claims of papers.
-OWN = ("joint", "joint-networks", "joint-shares")
+OWN = ("joint", "joint-networks", "joint-shares", "joint-tor")
 # Experiments whose users have several paths.
 WITH_LEGS = ("switching-fig4", "switching-table2", "switching-table3")
 VERDICTS = ("reproduced", "not reproduced", "undecided")

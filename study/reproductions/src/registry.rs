@@ -45,6 +45,7 @@ static ALL: &[&dyn Experiment] = &[
     &guidelines::SHARES,
     &joint::EVALUATION,
     &joint::NETWORKS,
+    &joint::TOR,
     &joint::SHARES,
 ];
 

@@ -30,10 +30,7 @@ pub(super) fn of_users(run: &Tables) -> Vec<Measured> {
             !upgraded.contains(&circuit)
         });
     }
-    let bulk = run.circuits.iter().filter(|it| it.class == Class::Bulk);
-    let goodputs: Vec<f64> = bulk.map(|it| it.goodput_bytes_per_s / 1e3).collect();
-    let goodput = Mean::of(&goodputs).map(|mean| mean.mean);
-    report.extend(goodput.map(|rate| Measured::new("bulk goodput", "kB/s", rate)));
+    report.extend(bulk(run));
     let fairness = max_min_index(&run.circuits);
     report.extend(fairness.map(|index| Measured::new("fairness F", "", index)));
     report
@@ -54,6 +51,14 @@ fn web(report: &mut Vec<Measured>, run: &Tables, of: &str, wanted: impl Fn(u32) 
         let time = times.quantile_or_longest(level);
         report.push(Measured::new(format!("web {what} ttlb{of}"), "s", time));
     }
+}
+
+/// The mean goodput of downloads.
+fn bulk(run: &Tables) -> Option<Measured> {
+    let bulk = run.circuits.iter().filter(|it| it.class == Class::Bulk);
+    let goodputs: Vec<f64> = bulk.map(|it| it.goodput_bytes_per_s / 1e3).collect();
+    let goodput = Mean::of(&goodputs)?.mean;
+    Some(Measured::new("bulk goodput", "kB/s", goodput))
 }
 
 /// What the network did for it.
@@ -113,14 +118,18 @@ fn queues(run: &Tables, network: &Network) -> Option<f64> {
     shares.reduce(f64::max)
 }
 
-/// How circuits and connections of other applications share a link.
-pub(super) fn of_shares(run: &Tables) -> Vec<Measured> {
+/// How circuits and connections of other applications share a link, and what users got if some load pages.
+pub(super) fn beside_others(run: &Tables) -> Vec<Measured> {
     let [circuits, others] = [run.goodput(), run.cross_goodput()];
     let all = circuits + others;
     let mut measured = vec![Measured::new("goodput of all", "kB/s", all / 1e3)];
     if all > 0.0 {
         let share = 100.0 * circuits / all;
         measured.push(Measured::new("share of circuits", "%", share));
+    }
+    if run.circuits.iter().any(|it| it.class == Class::Web) {
+        web(&mut measured, run, "", |_| true);
+        measured.extend(bulk(run));
     }
     measured
 }

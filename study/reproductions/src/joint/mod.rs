@@ -25,6 +25,8 @@ pub(super) struct Evaluation(Study);
 pub(super) static EVALUATION: Evaluation = Evaluation(study!("joint", &[], "joint"));
 /// On more networks.
 pub(super) static NETWORKS: Evaluation = Evaluation(study!("joint-networks", &[], "joint"));
+/// On networks like Tor's that nobody had looked at.
+pub(super) static TOR: Evaluation = Evaluation(study!("joint-tor", &[], "joint"));
 /// Beside connections of other applications on a relay's access link.
 pub(super) static SHARES: Evaluation = Evaluation(study!("joint-shares", &[], "joint-shares"));
 
@@ -68,7 +70,7 @@ impl Sweep for Evaluation {
         let mut measured = if part.case.starts_with(START) {
             measure::of_start(run, &network)
         } else if !run.cross.is_empty() {
-            measure::of_shares(run)
+            measure::beside_others(run)
         } else {
             let mut measured = self.measure(part, run);
             measured.extend(measure::of_network(run, &network));
@@ -84,7 +86,7 @@ mod tests {
     use super::*;
     use crate::{Reproduction, Setting};
 
-    const ALL: [&Evaluation; 3] = [&EVALUATION, &NETWORKS, &SHARES];
+    const ALL: [&Evaluation; 4] = [&EVALUATION, &NETWORKS, &TOR, &SHARES];
 
     #[test]
     fn no_network_is_one_of_those_that_joint_was_designed_on() {
