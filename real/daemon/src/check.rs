@@ -1,14 +1,25 @@
 //! What a configuration amounts to, together with the keys and the directory that it names.
 //!
-//! Nothing is opened, made or changed.
+//! Nothing is sent, made or changed.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::accounting::Ledger;
 use crate::config::{ClientConfig, Families, RelayConfig, Trace};
 use crate::directory::{Directory, Relay, newest};
 use crate::keys::KeyStore;
+use crate::net::has_route;
+use crate::policy::ExitPolicy;
 use crate::{Hex, InputError, UnixTime};
+
+/// Public addresses of both families, of a root server of the Domain Name System.
+const PUBLIC: [SocketAddr; 2] = [
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4)), 53),
+    SocketAddr::new(
+        IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30)),
+        53,
+    ),
+];
 
 /// What was found of a node that can start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +46,9 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
     let traced = config.trace.as_ref().map(Trace::warnings);
     found.warnings.extend(traced.unwrap_or_default());
     found.warnings.extend(published(config.metrics));
+    let exit = config.exit.as_ref();
+    let without_route = exit.and_then(|policy| without_route(policy, has_route));
+    found.warnings.extend(without_route);
     if let Some(accounting) = config.accounting {
         let standing = Ledger::open(accounting, &config.keys, now)?.standing();
         found.facts.push(format!("accounting: {standing}"));
@@ -192,6 +206,25 @@ fn published(metrics: Option<SocketAddr>) -> Option<String> {
     ))
 }
 
+/// What to say of an exit whose policy accepts addresses of a family to which its host has no route: clients come to it in
+/// vain. A host without any is taken for one that has none yet, and an exit that may reach private addresses needs none.
+fn without_route(policy: &ExitPolicy, has_route: fn(SocketAddr) -> bool) -> Option<String> {
+    if policy.allow_private || !PUBLIC.into_iter().any(has_route) {
+        return None;
+    }
+    let accepted = |address: &SocketAddr| policy.may_allow_family(address.is_ipv6());
+    let mut accepted = PUBLIC.into_iter().filter(accepted);
+    let without = accepted.find(|address| !has_route(*address))?;
+    let (family, rule) = if without.is_ipv6() {
+        ("IPv6", "reject *6:*")
+    } else {
+        ("IPv4", "reject *4:*")
+    };
+    Some(format!(
+        "exit.policy: accepts addresses of {family}, to which this host has no route at present: begin it with \"{rule}\""
+    ))
+}
+
 fn network(directory: &Directory) -> String {
     let guards = directory.relays.iter().filter(|relay| relay.guard).count();
     let exits = directory.relays.iter().filter(|it| it.exit.is_some());
@@ -278,6 +311,25 @@ mod tests {
         config.families = Families::Any;
         let none = without_paths(&config, &made_up(0, 2, 0));
         assert_eq!(none.len(), 2, "{none:?}");
+    }
+
+    #[test]
+    fn an_exit_that_accepts_what_it_has_no_route_to_brings_a_warning() {
+        let policy = crate::testing::exit(&["accept *:443"]);
+        let routes: [fn(SocketAddr) -> bool; 3] = [|_| true, |_| false, |it| it.is_ipv4()];
+        let found = routes.map(|has_route| without_route(&policy, has_route));
+        let text = "exit.policy: accepts addresses of IPv6, to which this host has no route at present: begin it \
+                    with \"reject *6:*\"";
+        assert_eq!(found, [None, None, Some(text.to_owned())]);
+        let without = crate::testing::exit(&["reject *6:*", "accept *:443"]);
+        assert_eq!(without_route(&without, |it| it.is_ipv4()), None);
+        let only_v6 = without_route(&policy, |it| it.is_ipv6());
+        assert!(only_v6.is_some_and(|text| text.contains("reject *4:*")));
+        let private = ExitPolicy {
+            allow_private: true,
+            ..policy
+        };
+        assert_eq!(without_route(&private, |it| it.is_ipv4()), None);
     }
 
     #[test]

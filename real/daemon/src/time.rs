@@ -61,6 +61,10 @@ impl UnixTime {
 
     fn from_datetime(datetime: &Datetime) -> Option<Self> {
         let (date, time) = (datetime.date?, datetime.time?);
+        // Leap seconds are not counted, nor fractions: what is read must be written as the same time.
+        if time.nanosecond.unwrap_or(0) > 0 || time.second.unwrap_or(0) > 59 {
+            return None;
+        }
         let offset = match datetime.offset? {
             Offset::Z => 0,
             Offset::Custom { minutes } => 60 * i64::from(minutes),
@@ -69,7 +73,8 @@ impl UnixTime {
         let minute = i64::from(time.hour) * 60 + i64::from(time.minute);
         let second = minute * 60 + i64::from(time.second.unwrap_or(0));
         let secs = day * DAY as i64 + second - offset;
-        u64::try_from(secs).ok().map(Self::from_secs)
+        let time = u64::try_from(secs).ok().map(Self);
+        time.filter(|time| *time <= Self::MAX)
     }
 }
 
@@ -117,7 +122,9 @@ impl FromStr for UnixTime {
 }
 
 fn not_a_time(text: impl fmt::Display) -> String {
-    format!("{text}: allowed is a time from 1970 on with its zone, such as 2026-08-01T12:00:00Z")
+    format!(
+        "{text}: allowed is a time in whole seconds from 1970 to 9999 with its zone, such as 2026-08-01T12:00:00Z"
+    )
 }
 
 impl Serialize for UnixTime {
@@ -156,13 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn a_time_without_zone_or_day_is_refused() {
+    fn a_time_without_zone_or_day_or_that_would_be_written_as_another_is_refused() {
         for text in [
             "2026-08-01T12:00:00",
             "2026-08-01",
             "12:00:00",
             "2025-02-29T00:00:00Z",
             "1969-12-31T23:59:59Z",
+            "2026-08-01T12:00:00.5Z",
+            "2026-08-01T12:00:60Z",
+            "9999-12-31T23:59:59-01:00",
             "soon",
         ] {
             assert!(text.parse::<UnixTime>().is_err(), "{text}");

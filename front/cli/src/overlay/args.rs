@@ -12,7 +12,7 @@ pub(crate) struct NodeOptions {
     /// The node's configuration
     #[arg(value_name = "CONFIG")]
     pub(crate) config: PathBuf,
-    /// Check configuration, keys and directory, print a summary, and open no sockets
+    /// Check configuration, keys and directory, print a summary, and send nothing
     #[arg(long)]
     pub(crate) check: bool,
     /// What is logged

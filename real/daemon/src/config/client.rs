@@ -87,6 +87,9 @@ impl Families {
     }
 }
 
+/// The shortest time for which a circuit takes new streams: those that are built in advance are renewed as often.
+const LEAST_AGE: Duration = Duration::from_secs(10);
+
 /// How a client builds and uses circuits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
@@ -102,7 +105,7 @@ pub struct Circuits {
     /// Circuits at most, from 1 to 4096; 256 by default.
     pub most: u32,
     /// How long a circuit takes new streams, counted from its first, or, while it has had none,
-    /// from when it was built; "10 min" by default.
+    /// from when it was built, 10 s at least; "10 min" by default.
     #[serde(with = "read::as_text")]
     pub max_age: Duration,
     /// How long a circuit may take to be built; "10 s" by default.
@@ -166,8 +169,14 @@ impl Circuits {
             self.spare,
             "a number up to that of circuits.most",
         )?;
+        let fits = self.max_age >= LEAST_AGE;
+        require(
+            fits,
+            "circuits.max-age",
+            self.max_age,
+            "a time of at least 10 s",
+        )?;
         for (key, time) in [
-            ("circuits.max-age", self.max_age),
             ("circuits.build-timeout", self.build_timeout),
             ("circuits.stream-timeout", self.stream_timeout),
         ] {

@@ -312,10 +312,17 @@ fn values_that_a_client_cannot_use_are_named() {
             "circuits.spare: 3: allowed",
         ),
         (
-            "circuits = { max-age = '0 s' }",
-            "circuits.max-age: 0 s: allowed",
+            "circuits = { max-age = '10 ms' }",
+            "circuits.max-age: 10 ms: allowed is a time of at least 10 s",
         ),
-        ("socks = 'localhost:9050'", "socks: "),
+        (
+            "circuits = { build-timeout = '0 s' }",
+            "circuits.build-timeout: 0 s: allowed",
+        ),
+        (
+            "socks = 'localhost:9050'",
+            "socks: invalid socket address syntax; allowed is an address with a port",
+        ),
         (
             "memory = '1 MiB'",
             "memory: 1 MiB: allowed is 16 MiB or more",

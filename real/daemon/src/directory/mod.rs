@@ -227,6 +227,15 @@ impl Directory {
         self.relays.iter().find(fits)
     }
 
+    /// Whether exits with at least half of the weight of all may connect to some address at `port`.
+    pub fn most_may_exit_to_port(&self, port: u16) -> bool {
+        let exits = || self.relays.iter().filter(|relay| relay.exit.is_some());
+        let all: u64 = exits().map(|exit| exit.weight).sum();
+        let allowing = exits().filter(|exit| exit.may_exit_to_port(port));
+        let allowing: u64 = allowing.map(|exit| exit.weight).sum();
+        allowing >= all - allowing
+    }
+
     /// Whether its time of validity is over.
     pub fn has_expired(&self, now: UnixTime) -> bool {
         now >= self.valid_until

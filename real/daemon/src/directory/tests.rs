@@ -310,3 +310,18 @@ fn workers_share_a_weight_and_a_relays_own_is_before_the_directorys() {
         assert!(error.contains("access.weight: 1: "), "{error}");
     }
 }
+
+#[test]
+fn a_port_counts_that_exits_with_half_of_the_weight_allow() {
+    let mut directory = directory();
+    let other = ExitPolicy {
+        rules: vec!["accept *:443".parse().unwrap()],
+        allow_private: false,
+    };
+    directory.relays[1].exit = Some(other);
+    let allow =
+        |directory: &Directory| [80, 443, 6666].map(|port| directory.most_may_exit_to_port(port));
+    assert_eq!(allow(&directory), [true, true, false]);
+    directory.relays[1].weight = 1001;
+    assert_eq!(allow(&directory), [false, true, false]);
+}

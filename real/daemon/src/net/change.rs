@@ -12,7 +12,7 @@ use tracing::warn;
 use super::begins::Paces;
 use super::descriptors::is_out;
 use super::owners::Shares;
-use super::reach::source_towards;
+use super::reach::{lacks_family, source_towards};
 use crate::config::RelayLimits;
 use crate::directory::Directory;
 
@@ -142,7 +142,9 @@ const fn share_network(one: IpAddr, other: IpAddr) -> bool {
 fn can_bind(ip: IpAddr) -> io::Result<bool> {
     match UdpSocket::bind((ip, 0)) {
         Ok(_) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::AddrNotAvailable => Ok(false),
+        Err(error) if error.kind() == ErrorKind::AddrNotAvailable || lacks_family(&error) => {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
 }

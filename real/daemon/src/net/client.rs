@@ -29,8 +29,17 @@ const CHUNK: usize = 1024;
 /// Bytes behind a request that are taken, roughly, before there is an answer to it.
 const MOST_EARLY: usize = 16 * 1024;
 
-/// Connections of applications at most.
-const MOST_CONNECTIONS: usize = 8192;
+/// Connections of applications at most, where descriptors suffice.
+pub(super) const MOST_CONNECTIONS: usize = 8192;
+
+/// What a client grants applications.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientLimits {
+    /// How long it waits for what an application wants, and a stream for the exit's answer.
+    pub(super) patience: Duration,
+    /// Connections of applications at most.
+    pub(super) connections: usize,
+}
 
 /// A client's worker.
 #[derive(Debug)]
@@ -49,8 +58,7 @@ pub(super) struct Client {
     carried: BTreeMap<PlaceKey, PoolCircuit>,
     /// Streams that wait or waited for the exit's answer, and until when, in this order.
     beginning: VecDeque<(Instant, StreamHandle)>,
-    /// How long they wait for it, and we for what an application wants.
-    patience: Duration,
+    limits: ClientLimits,
 }
 
 /// A connection that is not joined to a stream yet.
@@ -93,12 +101,12 @@ fn close_all(cx: &mut Cx<'_>, legs: impl IntoIterator<Item = CircuitKey>) {
 }
 
 impl Client {
-    /// A client whose streams wait for the exit's answer for `patience`.
+    /// A client without circuits, whose applications come by this listener.
     pub(super) fn new(
         listener: TcpListener,
         pool: Pool,
         (directory, reach): (&Arc<Directory>, Reach),
-        patience: Duration,
+        limits: ClientLimits,
     ) -> Self {
         Self {
             listener: Some(listener),
@@ -112,7 +120,7 @@ impl Client {
             asking: VecDeque::new(),
             carried: BTreeMap::new(),
             beginning: VecDeque::new(),
-            patience,
+            limits,
         }
     }
 
@@ -276,7 +284,8 @@ impl Client {
             Some(stream) => {
                 self.table.name(place, stream);
                 self.carried.insert(place, circuit);
-                self.beginning.push_back((cx.now + self.patience, stream));
+                let until = cx.now + self.limits.patience;
+                self.beginning.push_back((until, stream));
             }
             None => self.ask_again(cx.now, place, circuit),
         }
@@ -342,6 +351,9 @@ impl Client {
             return;
         };
         let reply = Reply::from_code(payload.data().first().copied().unwrap_or(1));
+        if let (Reply::NetworkUnreachable, Some(circuit)) = (reply, self.carried.get(&place)) {
+            self.pool.exit_had_no_route(cx.now, *circuit);
+        }
         if reply != Reply::Succeeded {
             return self.refuse(cx, place, reply);
         }
@@ -377,7 +389,7 @@ impl Client {
     /// Makes room for one more connection: the first goes that has not said what it wants. False
     /// if there is none.
     fn make_room(&mut self, cx: &mut Cx<'_>) -> bool {
-        while self.table.len() >= MOST_CONNECTIONS {
+        while self.table.len() >= self.limits.connections {
             let Some((_, place)) = self.asking.pop_front() else {
                 return false;
             };
@@ -527,7 +539,7 @@ impl Role for Client {
                 })
             });
             self.asking
-                .extend(place.map(|place| (cx.now + self.patience, place)));
+                .extend(place.map(|place| (cx.now + self.limits.patience, place)));
         }
     }
 

@@ -14,7 +14,7 @@ use crate::pool::PoolCircuit;
 /// what the exit has.
 const QUIET: Duration = Duration::from_secs(30);
 /// Circuits that wait at most.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 64;
 
 /// What a client has sent on circuits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -1,4 +1,4 @@
-//! How many descriptors the process may have, and what a relay's limits may be with them.
+//! How many descriptors the process may have, and what a node's limits may be with them.
 
 use hopflow_engine::Limits;
 use hopflow_overlay::{LinkPlan, Multiplexing};
@@ -39,7 +39,7 @@ pub(super) fn is_out(error: &std::io::Error) -> bool {
     code == Some(Errno::MFILE.raw_os_error()) || code == Some(Errno::NFILE.raw_os_error())
 }
 
-/// What a relay needs descriptors for.
+/// What a node needs descriptors for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
     /// For each link that others open: none with datagrams, two where it is passed on by a link of its own.
@@ -56,7 +56,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// What a relay needs of so many workers, with the links of its transport to so many relays.
+    /// What a node needs of so many workers, with the links of its transport to so many relays.
     pub(super) fn of(
         exit: bool,
         workers: usize,
@@ -134,6 +134,37 @@ impl Needs {
             ..limits
         }
     }
+
+    /// How many connections of applications a client may have, of `most`, whose circuits may open so many links. Links
+    /// come first, but leave half of the descriptors.
+    pub(super) fn connections(self, most: usize, circuits: u32) -> usize {
+        let links = match self.of_link {
+            0 => 0,
+            1 => self.opened.min(circuits),
+            _ => circuits,
+        };
+        let others = OF_PROCESS + OF_WORKER * self.workers as u64 + u64::from(self.files);
+        let wanted = most as u64 + u64::from(links);
+        let left = self
+            .descriptors
+            .map_or(wanted, |all| all.saturating_sub(others));
+        if wanted <= left {
+            return most;
+        }
+        let connections = left.saturating_sub(links.into()).max(left / 2).max(1);
+        let connections = most.min(connections as usize);
+        let what_follows = if connections < most {
+            format!("the client takes {connections} connections of applications instead of {most}")
+        } else {
+            "the client may have none left for links of its circuits".to_owned()
+        };
+        warn!(
+            allowed = left + others,
+            needed = wanted + others,
+            "the limit on descriptors (RLIMIT_NOFILE, LimitNOFILE of the service) is too low: {what_follows}",
+        );
+        connections
+    }
 }
 
 #[cfg(test)]
@@ -209,6 +240,38 @@ mod tests {
         assert_eq!(fitted(0, true, Some(half)), (1000, 500));
         assert_eq!(fitted(2, false, Some(half)), (375, 500));
         assert_eq!(fitted(1, true, Some(5)), (1, 1));
+    }
+
+    #[test]
+    fn a_client_takes_as_many_connections_as_its_links_leave_descriptors_for() {
+        let fitted = |of_link, free: Option<u64>| {
+            let needs = Needs {
+                of_link,
+                opened: 20,
+                workers: 1,
+                files: 6,
+                descriptors: free.map(|free| OF_PROCESS + OF_WORKER + 6 + free),
+                ..NEEDS
+            };
+            needs.connections(1000, 300)
+        };
+        for (of_link, links) in [(0, 0), (1, 20), (2, 300)] {
+            assert_eq!(fitted(of_link, Some(1000 + links)), 1000);
+            assert_eq!(fitted(of_link, Some(900)), 900 - links as usize);
+        }
+        assert_eq!(fitted(2, Some(400)), 200, "links leave half");
+        assert_eq!(fitted(2, None), 1000);
+        let links_are_short = Needs {
+            of_link: 2,
+            descriptors: Some(OF_PROCESS + 2 * OF_WORKER + 300),
+            ..NEEDS
+        };
+        assert_eq!(links_are_short.connections(100, 300), 100);
+        let needs = Needs {
+            descriptors: Some(5),
+            ..NEEDS
+        };
+        assert_eq!(needs.connections(1000, 300), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! An exit: streams that clients begin are connected to servers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -15,9 +15,11 @@ use super::begins::{Begins, Begun};
 use super::change::{Change, ExitLimits, Overlay};
 use super::deadlines::Deadlines;
 use super::descriptors::is_out;
+use super::ending::Ending;
 use super::owners::{Connections, Owners, Room};
 use super::pipe::{Pipe, State};
 use super::ranks::Owner;
+use super::reach::lacks_family;
 use super::resolver::{Asked, Names, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
@@ -29,8 +31,6 @@ use crate::{Host, Target};
 /// How long a connection is silent before the kernel asks whether the other machine is there.
 const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(300);
 
-/// Streams that were refused and that their clients have not ended.
-const MOST_REFUSED: usize = 4096;
 /// Addresses of a name that are tried, of those that the policy allows: for each the worker asks the system whether
 /// it is its machine's.
 const MOST_TRIED: usize = 8;
@@ -53,8 +53,8 @@ pub(super) struct Exit {
     limits: ExitLimits,
     /// When places are looked at: connections that are not there yet are given up, idle ones closed.
     deadlines: Deadlines,
-    /// Streams that lead nowhere, and until when their clients may read why; the oldest first.
-    ending: VecDeque<(Instant, StreamHandle)>,
+    /// Streams that lead nowhere: their clients may read why.
+    ending: Ending<StreamHandle>,
     draining: bool,
 }
 
@@ -68,6 +68,8 @@ struct Opening {
     socket: Option<TcpStream>,
     /// What may be tried after it.
     rest: Vec<SocketAddr>,
+    /// Why what was tried before it was no use.
+    refusal: Option<Reply>,
     /// Until when.
     until: Instant,
 }
@@ -78,6 +80,14 @@ impl Opening {
         let left = self.until.saturating_since(now);
         let part = left / (self.rest.len() as u64 + 1);
         (now + part.max(ATTEMPT)).min(self.until)
+    }
+
+    /// Notes why an address was no use. That there is no route to it says nothing of the target where another address
+    /// was really tried.
+    fn note(&mut self, refusal: Reply) {
+        if refusal != Reply::NetworkUnreachable || self.refusal.is_none() {
+            self.refusal = Some(refusal);
+        }
     }
 }
 
@@ -132,7 +142,7 @@ impl Exit {
             begins: Begins::default(),
             turned_away: Connections::default(),
             deadlines: Deadlines::default(),
-            ending: VecDeque::new(),
+            ending: Ending::default(),
             draining: false,
         }
     }
@@ -142,28 +152,24 @@ impl Exit {
             // Without an answer: the client begins its streams elsewhere.
             return cx.engine.close_stream(cx.now, stream);
         }
-        let target = std::str::from_utf8(target).ok();
-        let target = target.and_then(|target| target.parse::<Target>().ok());
-        let allowed = target.filter(|target| {
-            let policy = self.policy.as_ref();
-            policy.is_some_and(|policy| policy.may_allow(target))
-        });
-        let Some(target) = allowed else {
+        let Some(owner) = Self::owner(cx, stream) else {
+            return cx.engine.close_stream(cx.now, stream);
+        };
+        // What the policy refuses counts, too, for it is answered.
+        match self.begins.count(cx.now, owner, self.limits.begins) {
+            Begun::Counted => {}
+            Begun::TooManyOnCircuit => {
+                // As by a server that does not answer: who asks too often is not told to ask again.
+                self.turned_away.refused += 1;
+                return self.close_later(cx, stream);
+            }
+            Begun::TooManyOfNetwork => return self.turn_away(cx, stream),
+        }
+        let Some(target) = self.allowed_target(target) else {
             return self.refuse(cx, stream, Reply::NotAllowed);
         };
-        let Some(owner) = Self::owner(cx, stream) else {
-            return self.refuse(cx, stream, Reply::GeneralFailure);
-        };
-        let begun = self.begins.count(cx.now, owner, self.limits.begins);
-        if begun == Begun::TooManyOnCircuit {
-            // As by a server that does not answer: who asks too often is not told to ask again.
-            self.turned_away.refused += 1;
-            let until = cx.now + self.limits.connect;
-            return self.ending.push_back((until, stream));
-        }
-        if begun == Begun::TooManyOfNetwork || !self.make_room(cx, owner) {
-            self.turned_away.refused += 1;
-            return self.refuse(cx, stream, Reply::GeneralFailure);
+        if !self.make_room(cx, owner) {
+            return self.turn_away(cx, stream);
         }
         // What the client says before the server is there waits in the engine.
         let until = cx.now + self.limits.connect;
@@ -172,6 +178,7 @@ impl Exit {
             question: None,
             socket: None,
             rest: Vec::new(),
+            refusal: None,
             until,
         });
         self.table.name(place, stream);
@@ -183,6 +190,13 @@ impl Exit {
             }
             Host::Name(name) => self.ask(cx, place, (owner, &name), target.port),
         }
+    }
+
+    /// What a client asks for, if the policy may allow it.
+    fn allowed_target(&self, target: &[u8]) -> Option<Target> {
+        let target: Target = std::str::from_utf8(target).ok()?.parse().ok()?;
+        let policy = self.policy.as_ref()?;
+        policy.may_allow(&target).then_some(target)
     }
 
     /// Whose stream it is.
@@ -239,7 +253,8 @@ impl Exit {
                 if opening.until <= cx.now {
                     opening.rest.clear();
                 }
-                self.try_next(cx, place, Reply::TtlExpired);
+                opening.note(Reply::TtlExpired);
+                self.try_next(cx, place);
             } else if let Some(pipe) = self.table.pipe(place) {
                 let ends_at = pipe.ends_at(self.limits.idle);
                 if ends_at <= cx.now {
@@ -249,10 +264,7 @@ impl Exit {
                 }
             }
         }
-        while let Some((at, stream)) = self.ending.front().copied()
-            && (at <= cx.now || self.ending.len() > MOST_REFUSED)
-        {
-            self.ending.pop_front();
+        while let Some(stream) = self.ending.take_due(cx.now) {
             cx.engine.close_stream(cx.now, stream);
         }
     }
@@ -337,7 +349,7 @@ impl Exit {
                 if let Some(opening) = self.table.opening(place) {
                     opening.rest = allowed;
                 }
-                self.try_next(cx, place, Reply::HostUnreachable);
+                self.try_next(cx, place);
             }
         }
     }
@@ -372,10 +384,11 @@ impl Exit {
     }
 
     /// Connects to the next address, or tells the client why none was left.
-    fn try_next(&mut self, cx: &mut Cx<'_>, place: PlaceKey, mut refusal: Reply) {
+    fn try_next(&mut self, cx: &mut Cx<'_>, place: PlaceKey) {
         while let Some(opening) = self.table.opening(place) {
             opening.socket = None;
             let Some(address) = opening.rest.pop() else {
+                let refusal = opening.refusal.unwrap_or(Reply::HostUnreachable);
                 return self.give_up(cx, place, refusal);
             };
             let connecting = TcpStream::connect(address).and_then(|mut socket| {
@@ -396,7 +409,11 @@ impl Exit {
                         opening.rest.push(address);
                     }
                 }
-                Err(error) => refusal = reply_for(&error),
+                Err(error) => {
+                    if let Some(opening) = self.table.opening(place) {
+                        opening.note(reply_for_address(address, &error));
+                    }
+                }
             }
         }
     }
@@ -407,8 +424,25 @@ impl Exit {
     fn refuse(&mut self, cx: &mut Cx<'_>, stream: StreamHandle, reply: Reply) {
         cx.engine.write(cx.now, stream, &[reply.code()]);
         cx.engine.finish(cx.now, stream);
+        self.close_later(cx, stream);
+    }
+
+    /// Refuses a stream for which there is no room.
+    fn turn_away(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) {
+        self.turned_away.refused += 1;
+        self.refuse(cx, stream, Reply::GeneralFailure);
+    }
+
+    /// Closes a stream that leads nowhere after as long as a connection may take, or when there are too many.
+    fn close_later(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) {
         let until = cx.now + self.limits.connect;
-        self.ending.push_back((until, stream));
+        let closed = match Self::owner(cx, stream) {
+            Some(owner) => self.ending.add(stream, owner, until),
+            None => Some(stream),
+        };
+        if let Some(stream) = closed {
+            cx.engine.close_stream(cx.now, stream);
+        }
     }
 
     /// A stream takes more, or all that it had is on its way.
@@ -435,7 +469,8 @@ impl Exit {
             return;
         };
         if let Some(error) = socket.take_error().ok().flatten() {
-            return self.try_next(cx, place, reply_for(&error));
+            opening.note(reply_for(&error));
+            return self.try_next(cx, place);
         }
         // Without a peer it is still on its way.
         if socket.peer_addr().is_err() {
@@ -462,8 +497,19 @@ fn reply_for(error: &io::Error) -> Reply {
         ErrorKind::NetworkUnreachable => Reply::NetworkUnreachable,
         ErrorKind::TimedOut => Reply::TtlExpired,
         _ if is_out(error) => Reply::GeneralFailure,
+        _ if lacks_family(error) => Reply::NetworkUnreachable,
         _ => Reply::HostUnreachable,
     }
+}
+
+/// The same of an address to which a connection could not be begun.
+fn reply_for_address(address: SocketAddr, error: &io::Error) -> Reply {
+    // So says a system with IPv6 switched off. Of IPv4 it says so when it has no port left.
+    let has_no_source = error.kind() == io::ErrorKind::AddrNotAvailable;
+    if has_no_source && address.is_ipv6() {
+        return Reply::NetworkUnreachable;
+    }
+    reply_for(error)
 }
 
 #[cfg(test)]
@@ -478,13 +524,17 @@ impl Role for Exit {
             Event::Finished { stream } => match self.table.place(stream) {
                 Some(_) => self.table.finish(stream),
                 // One that we refused.
-                None => cx.engine.close_stream(cx.now, stream),
+                None => {
+                    self.ending.forget(stream);
+                    cx.engine.close_stream(cx.now, stream);
+                }
             },
-            Event::Reset { stream } => {
-                if let Some(place) = self.table.place(stream) {
+            Event::Reset { stream } => match self.table.place(stream) {
+                Some(place) => {
                     self.forget(cx, place);
                 }
-            }
+                None => self.ending.forget(stream),
+            },
             Event::Built { .. } | Event::Linked { .. } | Event::Closed { .. } => {}
         }
     }
@@ -517,7 +567,7 @@ impl Role for Exit {
     }
 
     fn poll_timeout(&self) -> Instant {
-        let ending = self.ending.front().map(|(at, _)| *at);
+        let ending = self.ending.next();
         let next = self.deadlines.next().into_iter().chain(ending).min();
         next.unwrap_or(Instant::FAR_FUTURE)
     }

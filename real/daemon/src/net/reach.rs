@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use rustix::io::Errno;
+
 use crate::config::Families;
 use crate::directory::{Directory, Relay};
 
@@ -60,7 +62,7 @@ impl Reach {
 }
 
 /// Whether packets to an address would leave this host; none is sent.
-fn has_route(to: SocketAddr) -> bool {
+pub(crate) fn has_route(to: SocketAddr) -> bool {
     source_towards(to).is_ok()
 }
 
@@ -77,6 +79,11 @@ pub(super) fn source_towards(to: SocketAddr) -> io::Result<IpAddr> {
     let socket = UdpSocket::bind(from)?;
     socket.connect(to)?;
     Ok(socket.local_addr()?.ip())
+}
+
+/// Whether the system, or what it grants this process, lacks the family of an address.
+pub(super) fn lacks_family(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
 
 /// Whether this host has an address.

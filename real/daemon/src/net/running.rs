@@ -18,10 +18,11 @@ use mio::{Interest, Poll, Registry, Waker};
 use super::accept::{for_applications, for_links};
 use super::alarm::Alarm;
 use super::carriers::Carriers;
-use super::client::Client;
+use super::client::{Client, ClientLimits, MOST_CONNECTIONS};
 use super::clock::{Clock, calendar_time};
+use super::closing;
 use super::datagrams::{self, Datagrams};
-use super::descriptors::{self, Needs};
+use super::descriptors::Needs;
 use super::emulated::Emulated;
 use super::exit::Exit;
 use super::failures::Failures;
@@ -39,7 +40,7 @@ use super::trace::Tracing;
 use super::worker::{Draining, Known, Links, Rest, Worker};
 use crate::accounting::{Ledger, Standing, Traffic};
 use crate::check::{ListedKeys, listing, refuse_new_keys};
-use crate::config::{ClientConfig, EmulatedLink, Listen, Network, RelayConfig, Trace};
+use crate::config::{Circuits, ClientConfig, EmulatedLink, Listen, Network, RelayConfig, Trace};
 use crate::directory::{Directory, newest};
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
@@ -439,11 +440,11 @@ fn share_of_rate(rate: Rate, workers: u64) -> Rate {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
-    descriptors::raise();
     let network = Arc::new(LoadedNetwork::load(&config.network, (None, 1))?);
     let directory = network.directory.clone();
     let (mut circuits, socks) = (config.circuits.clone(), config.socks);
     circuits.legs.get_or_insert(default_legs(&*network.factory));
+    let limits = client_limits(config, &circuits, &network);
     let access = config.access_rate();
     let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", access);
     let reach = Reach::new(config.families);
@@ -467,18 +468,29 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         let usable = Arc::new(reach.usable(&directory, circuits.length));
         let chooser = PathChooser::new(usable, Draws::Secret);
         let pool = Pool::new(circuits.clone(), chooser);
-        Ok(Client::new(
-            listener,
-            pool,
-            (&directory, reach),
-            circuits.stream_timeout,
-        ))
+        Ok(Client::new(listener, pool, (&directory, reach), limits))
     });
     let fixed = network.fixed("client", config.memory);
     // What the worker needs it has.
     drop(workers);
     let running = Running::start(std::iter::once(worker), config.metrics, fixed)?;
     Ok(Running { traces, ..running })
+}
+
+/// What a client with these circuits grants applications, with the descriptors that there are.
+fn client_limits(
+    config: &ClientConfig,
+    circuits: &Circuits,
+    network: &LoadedNetwork,
+) -> ClientLimits {
+    let files = config.trace.as_ref().map_or(0, |trace| trace.circuits);
+    let needs = network.needs(false, 1, files);
+    let most = circuits.most.saturating_add(closing::MOST as u32);
+    let legs = u32::from(circuits.legs.unwrap_or(1));
+    ClientLimits {
+        patience: circuits.stream_timeout,
+        connections: needs.connections(MOST_CONNECTIONS, most.saturating_mul(legs)),
+    }
 }
 
 /// Circuits that carry a stream of a client together, if it does not say how many: one, or two where the transport

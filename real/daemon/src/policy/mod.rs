@@ -99,6 +99,13 @@ impl ExitPolicy {
             .find(|rule| rule.accepts() || rule.fits_all_addresses());
         decisive.is_some_and(Rule::accepts)
     }
+
+    /// Whether some public address of IPv6, or of IPv4, may be accepted.
+    pub fn may_allow_family(&self, v6: bool) -> bool {
+        let mut fitting = self.rules.iter().filter(|rule| rule.fits_some_of(v6));
+        let decisive = fitting.find(|rule| rule.accepts() || rule.fits_all_of(v6));
+        decisive.is_some_and(Rule::accepts)
+    }
 }
 
 #[cfg(test)]

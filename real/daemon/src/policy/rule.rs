@@ -80,6 +80,25 @@ impl Rule {
         self.addresses == Addresses::All
     }
 
+    /// Whether it is about public addresses of IPv6, or of IPv4.
+    pub(super) const fn fits_some_of(&self, v6: bool) -> bool {
+        match self.addresses {
+            Addresses::All => true,
+            Addresses::Private => false,
+            Addresses::V4(..) => !v6,
+            Addresses::V6(..) => v6,
+        }
+    }
+
+    /// Whether it fits all addresses and ports of IPv6, or of IPv4.
+    pub(super) fn fits_all_of(&self, v6: bool) -> bool {
+        let whole = matches!(
+            self.addresses,
+            Addresses::All | Addresses::V4(_, 0) | Addresses::V6(_, 0)
+        );
+        whole && self.fits_some_of(v6) && self.ports == (1..=u16::MAX)
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let (verb, pattern) = text.trim().split_once(char::is_whitespace)?;
         let accepts = match verb {

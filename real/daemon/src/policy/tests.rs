@@ -273,3 +273,24 @@ fn special_ranges_are_whole_prefixes() {
         assert_eq!(is_special(bytes.into()), special, "{digits}");
     }
 }
+
+#[test]
+fn a_policy_tells_which_family_it_may_accept() {
+    let cases: [(&[&str], bool, bool); 6] = [
+        (&["accept *:80"], true, true),
+        (&["reject *6:*", "accept *:80"], true, false),
+        (&["reject *6:1-1024", "accept *:80"], true, true),
+        (
+            &["accept *6:443", "reject *:*", "accept *4:80"],
+            false,
+            true,
+        ),
+        (&["accept 192.0.2.0/24:80"], true, false),
+        (&["accept private:*"], false, false),
+    ];
+    for (rules, v4, v6) in cases {
+        let policy = policy(rules);
+        let families = [false, true].map(|family| policy.may_allow_family(family));
+        assert_eq!(families, [v4, v6], "{rules:?}");
+    }
+}

@@ -12,6 +12,7 @@
 //! relays, if there are any.
 
 mod circuit;
+mod leaving;
 mod suspects;
 mod work;
 
@@ -23,7 +24,8 @@ use crate::Target;
 use crate::config::Circuits;
 use crate::path::{Path, PathChooser};
 use crate::socks::{Isolation, Reply};
-use circuit::CircuitRecord;
+use circuit::{CircuitRecord, Fit};
+use leaving::Leaving;
 use suspects::Suspects;
 
 /// Streams that wait for circuits at most; another one is refused.
@@ -125,7 +127,9 @@ pub struct Pool {
     failures: u32,
     /// No circuit is built before this time, which lies in the future of the last call.
     pause_until: Option<Instant>,
-    /// The port that was last asked for: circuits built in advance allow it.
+    /// Whose circuits left exits without a route.
+    leaving: Leaving,
+    /// The port that was last asked for: circuits built in advance allow it, if most exits do.
     last_port: Option<u16>,
     next_key: u64,
     actions: VecDeque<PoolAction>,
@@ -152,6 +156,7 @@ impl Pool {
             suspects: Suspects::default(),
             failures: 0,
             pause_until: None,
+            leaving: Leaving::default(),
             last_port: None,
             next_key: 0,
             actions: VecDeque::new(),
@@ -277,6 +282,20 @@ impl Pool {
         }
     }
 
+    /// The exit of a circuit has no route to the target of a stream, which others may have: the circuit takes no new
+    /// streams, as one that is [doubted](Self::doubt). This happens to each user no more often than streams time out,
+    /// for otherwise whoever chooses an application's targets could have circuits built until he likes one.
+    pub fn exit_had_no_route(&mut self, now: Instant, key: PoolCircuit) {
+        if let Some(circuit) = self.circuits.get_mut(&key)
+            && let Some(owner) = &circuit.owner
+            // One that takes no more streams is left already.
+            && circuit.fit(now, owner, &self.config) == Some(Fit::OwnOpen)
+            && self.leaving.may(now, owner, self.config.stream_timeout)
+        {
+            circuit.doubted = true;
+        }
+    }
+
     /// A stream that was attached to a circuit has ended.
     pub fn stream_ended(&mut self, now: Instant, key: PoolCircuit) {
         if let Some(circuit) = self.circuits.get_mut(&key) {
@@ -295,12 +314,14 @@ impl Pool {
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub fn poll_timeout(&self) -> Instant {
-        let deadlines = self.waiting.values().map(|waiting| waiting.deadline);
+        // All streams wait equally long: the first that came is the first that is due.
+        let first = self.waiting.first_key_value();
+        let deadline = first.map(|(_, waiting)| waiting.deadline);
         let circuits = self
             .circuits
             .values()
             .map(|circuit| circuit.timeout(&self.config));
-        let times = deadlines.chain(circuits).chain(self.pause_until);
+        let times = circuits.chain(deadline).chain(self.pause_until);
         times.min().unwrap_or(Instant::FAR_FUTURE)
     }
 

@@ -185,9 +185,7 @@ fn a_circuit_whose_streams_were_cancelled_is_for_anybody() {
 #[test]
 fn an_exit_that_refuses_the_target_is_not_used() {
     let mut directory = network(3, 3, 3);
-    for relay in &mut directory.relays[6..8] {
-        relay.exit = Some(exit(&["accept *:80"]));
-    }
+    directory.relays[6].exit = Some(exit(&["accept *:80"]));
     let mut driver = Driver::new(
         directory,
         Circuits {
@@ -202,14 +200,76 @@ fn an_exit_that_refuses_the_target_is_not_used() {
         driver.build_all();
         let circuit = driver.circuit_of(request).unwrap();
         if let Some((_, path)) = paths.iter().find(|(key, _)| *key == circuit) {
-            assert_eq!(path[2], 8);
+            assert_ne!(path[2], 6);
         }
         let exits: Vec<_> = paths.iter().map(|(_, path)| path[2]).collect();
         assert!(
-            number == 0 || exits.iter().all(|&exit| exit == 8),
+            number == 0 || exits.iter().all(|&exit| exit != 6),
             "{exits:?}"
         );
     }
+}
+
+#[test]
+fn a_port_that_few_exits_allow_does_not_choose_where_circuits_of_others_end() {
+    let mut directory = network(3, 3, 3);
+    for relay in &mut directory.relays[6..8] {
+        relay.exit = Some(exit(&["accept *:80"]));
+    }
+    let config = Circuits {
+        spare: 16,
+        ..Circuits::default()
+    };
+    let mut driver = Driver::new(directory, config);
+    driver.build_all();
+    let request = driver.request("alice", "example.org:6666");
+    driver.build_all();
+    assert!(driver.circuit_of(request).is_some());
+    driver.pass(secs(600));
+    let exits: Vec<_> = driver.begun.iter().map(|(_, path)| path[2]).collect();
+    assert_eq!(exits.len(), 16);
+    assert!(exits.iter().any(|&exit| exit != 8), "{exits:?}");
+}
+
+#[test]
+fn who_may_get_no_circuit_waits_while_others_are_served_and_then_gets_one() {
+    let config = Circuits {
+        spare: 0,
+        most: 2,
+        ..Circuits::default()
+    };
+    let mut driver = Driver::new(network(3, 3, 3), config);
+    let requests = ["alice", "bob"].map(|user| driver.request(user, "example.org:80"));
+    driver.build_all();
+    let [alice, bob] = requests.map(|request| driver.circuit_of(request).unwrap());
+    let waiting = ["carol", "carol", "dave"].map(|user| driver.request(user, "example.org:80"));
+    let more = driver.request("alice", "example.org:80");
+    assert_eq!(driver.circuit_of(more), Some(alice));
+    assert_eq!(driver.pool.counts().waiting, 3);
+    driver.end_stream(bob);
+    assert_eq!((driver.closed.clone(), driver.begun.len()), (vec![bob], 1));
+    driver.build_all();
+    let circuits = waiting.map(|request| driver.circuit_of(request));
+    assert!(circuits[0].is_some() && circuits[0] == circuits[1]);
+    assert_eq!(circuits[2], None);
+}
+
+#[test]
+fn the_stream_that_has_waited_longest_is_due_first() {
+    let config = Circuits {
+        spare: 0,
+        build_timeout: secs(100),
+        ..Circuits::default()
+    };
+    let mut driver = Driver::new(network(3, 3, 3), config);
+    let first = driver.request("alice", "example.org:80");
+    driver.pass(secs(5));
+    let second = driver.request("alice", "example.org:80");
+    assert_eq!(driver.pool.poll_timeout(), Instant::ZERO + secs(30));
+    driver.pool.cancel(first);
+    assert_eq!(driver.pool.poll_timeout(), Instant::ZERO + secs(35));
+    driver.pass(secs(30));
+    assert_eq!(driver.refused, [(second, NoCircuit::Timeout)]);
 }
 
 #[test]
@@ -266,6 +326,58 @@ fn a_circuit_that_left_a_stream_without_an_answer_takes_no_others() {
     driver.build_all();
     let other = driver.circuit_of(second);
     assert!(other.is_some() && other != Some(circuit));
+}
+
+#[test]
+fn a_circuit_whose_exit_has_no_route_takes_no_others_but_not_circuit_after_circuit() {
+    let mut driver = Driver::with_spares(1);
+    driver.build_all();
+    let circuit_after = |driver: &mut Driver, span| {
+        driver.pass(span);
+        let request = driver.request("alice", "example.org:80");
+        driver.build_all();
+        let circuit = driver.circuit_of(request).unwrap();
+        driver.pool.exit_had_no_route(driver.now, circuit);
+        driver.end_stream(circuit);
+        driver.build_all();
+        circuit
+    };
+    let [first, second, third] = [0, 1, 28].map(|span| circuit_after(&mut driver, secs(span)));
+    assert!(first != second && second == third);
+    assert_eq!(driver.closed, [first]);
+    // Half a minute after the first.
+    let [fourth, fifth] = [1, 0].map(|span| circuit_after(&mut driver, secs(span)));
+    assert!(fourth == third && fifth != fourth);
+    assert_eq!(driver.closed, [first, fourth]);
+}
+
+#[test]
+fn each_user_leaves_exits_without_a_route_and_a_circuit_that_is_left_already_does_not_count() {
+    let mut driver = Driver::with_spares(0);
+    let circuit_of = |driver: &mut Driver, user| {
+        let request = driver.request(user, "example.org:80");
+        driver.build_all();
+        driver.circuit_of(request).unwrap()
+    };
+    let leave: [fn(&mut Driver, PoolCircuit); 4] = [
+        |_, _| {},
+        |driver, circuit| driver.pool.doubt(circuit),
+        |driver, _| driver.pass(secs(600)),
+        |driver, circuit| {
+            driver.pool.closed(driver.now, circuit, 0, None);
+            driver.act();
+        },
+    ];
+    for (user, leave) in ["alice", "bob", "carol", "dave"].into_iter().zip(leave) {
+        let first = circuit_of(&mut driver, user);
+        leave(&mut driver, first);
+        driver.pool.exit_had_no_route(driver.now, first);
+        let second = circuit_of(&mut driver, user);
+        assert_ne!(first, second, "{user}");
+        driver.pool.exit_had_no_route(driver.now, second);
+        let third = circuit_of(&mut driver, user);
+        assert_eq!(second == third, user == "alice", "{user}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! How circuits and streams are brought together.
 
+use std::collections::BTreeSet;
+
 use hopflow_units::{Duration, Instant};
 
 use super::circuit::{CircuitRecord, Fit};
@@ -16,6 +18,23 @@ const MOST_DOUBLINGS: u32 = 5;
 /// with two workers has the next one at the right one in half of the cases.
 const MOST_REPLACED: u32 = 4;
 
+/// Who may get a circuit, while streams that wait are gone through: of many that wait for one, most may not, and need no
+/// look at all circuits.
+struct Prospects {
+    /// Who owns a circuit.
+    owners: BTreeSet<Isolation>,
+    /// Whether there is a circuit that nobody owns.
+    unowned: bool,
+    /// Whether one more may be built.
+    room: bool,
+}
+
+impl Prospects {
+    fn include(&self, user: &Isolation) -> bool {
+        self.unowned || self.room || self.owners.contains(user)
+    }
+}
+
 impl Pool {
     /// Does all that can be done now.
     pub(super) fn work(&mut self, now: Instant) {
@@ -31,10 +50,53 @@ impl Pool {
     pub(super) fn work_for(&mut self, now: Instant, requests: &[RequestKey]) {
         self.pause_until = self.pause_until.filter(|until| now < *until);
         self.close_aged(now);
-        for request in requests {
-            self.assign(now, *request);
+        match requests {
+            [] => {}
+            // What it costs to know who may get a circuit, only many save.
+            [request] => self.assign(now, *request),
+            _ => self.assign_all(now, requests),
         }
         self.build_spares(now);
+    }
+
+    /// Gives waiting streams circuits, as far as there are any for them.
+    fn assign_all(&mut self, now: Instant, requests: &[RequestKey]) {
+        let mut prospects = self.prospects();
+        for request in requests {
+            if prospects.include(&self.waiting[request].isolation) {
+                self.assign_within(now, *request, &mut prospects);
+            }
+        }
+    }
+
+    fn prospects(&self) -> Prospects {
+        let owners = self.circuits.values();
+        let mut prospects = Prospects {
+            owners: owners.filter_map(|it| it.owner.clone()).collect(),
+            unowned: true,
+            room: true,
+        };
+        self.narrow(&mut prospects);
+        prospects
+    }
+
+    /// Notes what there is no more. While streams are gone through, no circuit loses its owner but one that is closed, and
+    /// no room comes up.
+    fn narrow(&self, prospects: &mut Prospects) {
+        let mut circuits = self.circuits.values();
+        prospects.unowned = prospects.unowned && circuits.any(|it| it.owner.is_none());
+        prospects.room = prospects.room && self.pause_until.is_none() && self.has_room();
+    }
+
+    /// Gives a waiting stream a circuit, and notes who may get one after it.
+    fn assign_within(&mut self, now: Instant, request: RequestKey, prospects: &mut Prospects) {
+        let user = self.waiting[&request].isolation.clone();
+        self.assign(now, request);
+        let waiting = self.waiting.get(&request);
+        if waiting.is_none_or(|it| it.circuit.is_some()) {
+            prospects.owners.insert(user);
+        }
+        self.narrow(prospects);
     }
 
     /// Gives a waiting stream a circuit, or at least one that is being built.
@@ -53,13 +115,11 @@ impl Pool {
 
     fn best_fit(&self, now: Instant, waiting: &Waiting) -> Option<(Fit, PoolCircuit)> {
         let relays = &self.chooser.directory().relays;
-        let allowing = self
-            .circuits
-            .iter()
-            .filter(|(_, circuit)| relays[circuit.exit()].may_exit_to(&waiting.target));
-        let fits = allowing.filter_map(|(key, circuit)| {
+        let fits = self.circuits.iter().filter_map(|(key, circuit)| {
+            // A policy is dear in comparison with an owner.
             let fit = circuit.fit(now, &waiting.isolation, &self.config)?;
-            Some((fit, *key))
+            let allows = relays[circuit.exit()].may_exit_to(&waiting.target);
+            allows.then_some((fit, *key))
         });
         fits.min()
     }
@@ -83,20 +143,23 @@ impl Pool {
 
     /// Builds the circuits that are missing of those that are built in advance.
     fn build_spares(&mut self, now: Instant) {
-        let port = self.last_port;
-        let fits = |relay: &Relay| port.is_none_or(|port| relay.may_exit_to_port(port));
         let spares = self
             .circuits
             .values()
             .filter(|circuit| circuit.owner.is_none());
         let missing = (self.config.spare as usize).saturating_sub(spares.count());
         let room = (self.config.most as usize).saturating_sub(self.circuits.len());
+        if missing.min(room) == 0 || self.pause_until.is_some() {
+            return;
+        }
+        // Who has an application ask for a port that few exits allow must not choose where circuits of others end.
+        let directory = self.chooser.directory();
+        let port = self.last_port;
+        let port = port.filter(|port| directory.most_may_exit_to_port(*port));
+        let fits = |relay: &Relay| port.is_none_or(|port| relay.may_exit_to_port(port));
         for _ in 0..missing.min(room) {
-            if self.pause_until.is_some() {
-                return;
-            }
             if self.build(now, None, &fits).is_none() {
-                self.pause(now);
+                return self.pause(now);
             }
         }
     }
@@ -278,6 +341,12 @@ impl Pool {
         for (circuit, _) in aged {
             self.actions.push_back(PoolAction::Close { circuit });
         }
+    }
+
+    /// Whether there is room for a circuit more, or one without streams whose place it may take.
+    fn has_room(&self) -> bool {
+        let mut circuits = self.circuits.values();
+        self.circuits.len() < self.config.most as usize || circuits.any(CircuitRecord::is_idle)
     }
 
     /// Whether there is room for a circuit more, if need be in place of the oldest without streams.

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{EVERYTHING, Overlay, content, free_address, serve, serve_content, until};
+use crate::support::{Overlay, content, free_address, serve, serve_content, until};
 
 /// The codes of RFC 1928, section 6.
 const NOT_ALLOWED: u8 = 2;
@@ -252,7 +252,7 @@ fn slow_reader(said: Sender<(usize, Option<ErrorKind>)>) -> SocketAddr {
 
 #[test]
 fn the_end_of_an_upload_arrives_although_its_circuit_is_of_age() {
-    let overlay = Overlay::start_all("backtap", EVERYTHING, "max-age = \"1 s\"\n");
+    let overlay = Overlay::start_aging("backtap");
     let (said, heard) = channel();
     let mut socket = overlay.connect(slow_reader(said));
     assert_eq!(socket.read(&mut [0]).unwrap(), 0);

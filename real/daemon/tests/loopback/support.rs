@@ -193,6 +193,21 @@ impl Overlay {
         }
     }
 
+    /// With a client whose circuits are of age after a second, which no file may say.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn start_aging(preset: &str) -> Self {
+        let mut overlay = Self::start(preset);
+        let file = overlay.folder.path().join("client.toml");
+        let mut config = ClientConfig::load(&file).unwrap();
+        config.socks = free_address();
+        config.circuits.max_age = Duration::from_secs(1);
+        let client = net::client(&config).unwrap();
+        let first = std::mem::replace(&mut overlay.client, client);
+        first.end().unwrap();
+        overlay.socks = config.socks;
+        overlay
+    }
+
     /// Another client, which has no circuits yet, and where it takes applications.
     #[allow(dead_code, reason = "used by `attacks`")]
     pub(crate) fn another_client(&self) -> (Running, SocketAddr) {

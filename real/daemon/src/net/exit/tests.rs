@@ -3,6 +3,7 @@ use std::net::TcpListener;
 
 use hopflow_engine::{Engine, Hop, Via};
 use mio::{Poll, Token};
+use rustix::io::Errno;
 
 use super::super::reload::exit_limits;
 use super::*;
@@ -100,6 +101,24 @@ impl Scene {
         panic!("the client hears nothing of it");
     }
 
+    /// Lets time pass until the client hears the first that a stream brings it; the exit is told nothing.
+    fn hear_data(&mut self) -> Vec<u8> {
+        let heard = self.hear(|event| matches!(event, Event::Data { .. }));
+        let Event::Data { payload, .. } = heard else {
+            panic!("{heard:?}");
+        };
+        payload.data().to_vec()
+    }
+
+    /// Lets a second pass in which the exit is told what comes of streams.
+    fn settle(&mut self) {
+        for _ in 0..100 {
+            for event in self.exchange().0 {
+                self.tell(|exit, cx| exit.on_event(cx, event));
+            }
+        }
+    }
+
     /// Begins a stream to a target on a circuit, and tells the exit; the exit's name for it.
     fn begin(&mut self, circuit: CircuitKey, target: SocketAddr) -> StreamHandle {
         let target = target.to_string();
@@ -158,6 +177,98 @@ fn an_exit_that_drains_gives_no_answer_so_that_clients_begin_elsewhere() {
     let heard = |event: &Event| matches!(event, Event::Data { .. } | Event::Reset { .. });
     let event = scene.hear(heard);
     assert!(matches!(event, Event::Reset { .. }), "{event:?}");
+}
+
+#[test]
+fn streams_that_the_policy_refuses_count_as_begun() {
+    let mut scene = Scene::new(Overlay::default());
+    scene.exit.policy = Some(crate::testing::exit(&["reject *:*"]));
+    let pace = &mut scene.exit.limits.begins.circuit;
+    (pace.per_second, pace.burst) = (1, 2);
+    let circuit = scene.build();
+    let (_listener, address) = server();
+    let unanswered = [(); 3].map(|()| {
+        scene.begin(circuit, address);
+        scene.exit.turned_away.refused
+    });
+    assert_eq!(unanswered, [0, 0, 1]);
+}
+
+#[test]
+fn a_refused_stream_that_its_client_ended_or_broke_off_is_forgotten() {
+    let ends: [fn(&mut Engine, Instant, StreamHandle); 2] = [Engine::finish, Engine::close_stream];
+    for end in ends {
+        let mut scene = Scene::new(Overlay::default());
+        scene.exit.policy = Some(crate::testing::exit(&["reject *:*"]));
+        let circuit = scene.build();
+        let (now, target) = (scene.now, b"192.0.2.7:80");
+        let stream = scene.client.open_stream(now, &[circuit], target).unwrap();
+        scene.settle();
+        assert!(scene.exit.ending.next().is_some());
+        end(&mut scene.client, scene.now, stream);
+        scene.settle();
+        assert_eq!(scene.exit.ending.next(), None);
+    }
+}
+
+#[test]
+fn an_address_without_a_route_does_not_hide_what_came_of_another() {
+    // TCP leads to no group of machines.
+    let group = SocketAddr::from(([224, 0, 0, 1], 80));
+    let before = [
+        (None, Reply::NetworkUnreachable),
+        (Some(Reply::ConnectionRefused), Reply::ConnectionRefused),
+    ];
+    for (refusal, told) in before {
+        let mut scene = Scene::new(Overlay::default());
+        let circuit = scene.build();
+        let (_listener, address) = server();
+        let stream = scene.begin(circuit, address);
+        let place = scene.exit.table.place(stream).unwrap();
+        let opening = scene.exit.table.opening(place).unwrap();
+        (opening.rest, opening.refusal) = (vec![group], refusal);
+        scene.tell(|exit, cx| exit.try_next(cx, place));
+        assert_eq!(scene.hear_data(), [told.code()]);
+    }
+}
+
+#[test]
+fn what_came_of_an_address_counts_before_one_without_a_route() {
+    let mut scene = Scene::new(Overlay::default());
+    let circuit = scene.build();
+    let (_listener, address) = server();
+    let stream = scene.begin(circuit, address);
+    let place = scene.exit.table.place(stream).unwrap();
+    let opening = scene.exit.table.opening(place).unwrap();
+    let noted = [
+        Reply::NetworkUnreachable,
+        Reply::ConnectionRefused,
+        Reply::NetworkUnreachable,
+        Reply::TtlExpired,
+    ]
+    .map(|refusal| {
+        opening.note(refusal);
+        opening.refusal.unwrap()
+    });
+    let told = [
+        Reply::NetworkUnreachable,
+        Reply::ConnectionRefused,
+        Reply::ConnectionRefused,
+        Reply::TtlExpired,
+    ];
+    assert_eq!(noted, told);
+}
+
+#[test]
+fn a_system_without_ipv6_has_no_route_to_its_addresses() {
+    let of = |address: &str, errno: Errno| {
+        reply_for_address(address.parse().unwrap(), &io::Error::from(errno))
+    };
+    for errno in [Errno::NETUNREACH, Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT] {
+        assert_eq!(of("[2001:db8::1]:80", errno), Reply::NetworkUnreachable);
+    }
+    let no_port_is_left = of("192.0.2.1:80", Errno::ADDRNOTAVAIL);
+    assert_eq!(no_port_is_left, Reply::HostUnreachable);
 }
 
 #[test]
@@ -430,9 +541,5 @@ fn a_name_for_which_there_is_no_room_is_not_one_that_does_not_exist() {
         }
     }
     assert_eq!(scene.exit.turned_away.refused, 1);
-    let heard = scene.hear(|event| matches!(event, Event::Data { .. }));
-    let Event::Data { payload, .. } = heard else {
-        panic!("{heard:?}");
-    };
-    assert_eq!(payload.data(), [Reply::GeneralFailure.code()]);
+    assert_eq!(scene.hear_data(), [Reply::GeneralFailure.code()]);
 }
