@@ -131,9 +131,31 @@ fn json(made: &Reproduced) -> serde_json::Value {
     });
     json!({
         "experiment": made.id,
+        "provisional": made.provisional,
         "folder": made.folder.display().to_string(),
         "report": made.page.display().to_string(),
         "results": made.hash,
         "values": values.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_says_what_readers_must_know_of_values_from_too_few_networks() {
+        let made = |provisional: Option<&str>| Reproduced {
+            id: "joint",
+            title: String::new(),
+            provisional: provisional.map(str::to_owned),
+            values: Vec::new(),
+            folder: "out".into(),
+            page: "out/report.html".into(),
+            hash: String::new(),
+        };
+        let said = json(&made(Some("Provisional: 1 of 20")));
+        assert_eq!(said["provisional"], "Provisional: 1 of 20");
+        assert_eq!(json(&made(None)).get("provisional"), Some(&json!(null)));
+    }
 }

@@ -26,7 +26,7 @@ pub struct Reproduced {
     pub id: &'static str,
     /// What it shows.
     pub title: String,
-    /// What readers must know if there are fewer networks than the experiment has.
+    /// What readers must know if a variant has fewer networks than the experiment says.
     pub provisional: Option<String>,
     /// The values next to the paper's.
     pub values: Vec<Value>,
@@ -113,7 +113,7 @@ fn write_page(
     values: &[Value],
     folder: &Path,
 ) -> Result<PathBuf, Failure> {
-    let seeds = format!("{:?}", manifest.seeds);
+    let seeds = format!("{:?}", manifest.seeds_of_runs());
     let command = manifest.command.as_deref().unwrap_or("hopflow reproduce");
     let origin = vec![
         code("Command", command),
@@ -150,7 +150,42 @@ pub(crate) fn code(caption: &str, text: &str) -> Code {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use hopflow_results::{Fingerprint, RunEntry, RunKey};
+
     use super::*;
+
+    fn run(seed: u64) -> RunEntry {
+        RunEntry {
+            key: RunKey::new("joint", seed as u32, seed, &[]),
+            folder: String::new(),
+            results: Fingerprint::of(&[]),
+            wall_seconds: 0.0,
+            files: BTreeMap::new(),
+            traces: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_page_is_about_the_seeds_of_all_runs_and_not_of_the_first_variant() {
+        let folder = tempfile::tempdir().unwrap();
+        Folder::open(folder.path()).write_values(&[]).unwrap();
+        let experiment = find("joint").unwrap();
+        let mut manifest = Manifest::new("0", experiment.id(), experiment.scenario());
+        manifest.seeds = (1001..=1005).collect();
+        let mut page = |seeds: std::ops::RangeInclusive<u64>| {
+            manifest.runs = seeds.map(run).collect();
+            let page = rewrite(&manifest, folder.path()).unwrap().unwrap();
+            std::fs::read_to_string(page).unwrap()
+        };
+        let whole = page(1001..=1020);
+        assert!(whole.contains("1019, 1020]"));
+        assert!(!whole.contains("Provisional"));
+        let cut = page(1001..=1002);
+        assert!(cut.contains("seeds [1001, 1002]"));
+        assert!(cut.contains("Provisional: 2 of the 20 networks"));
+    }
 
     #[test]
     fn values_of_an_earlier_command_are_no_page_of_one_that_did_not_finish() {

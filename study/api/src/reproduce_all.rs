@@ -1,7 +1,7 @@
 //! Making all papers' figures and tables again.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hopflow_reproductions::{Experiment, experiments};
 use hopflow_results::Folder;
@@ -53,7 +53,7 @@ impl AllReproduced {
 /// is missing.
 ///
 /// # Errors
-/// If the monitor interrupts, or the atlas cannot be written.
+/// If the folder holds results itself, the monitor interrupts, or the atlas cannot be written.
 pub fn reproduce_all(runner: &Runner, tell: &dyn Fn(&str)) -> Result<AllReproduced, Failure> {
     reproduce_each(experiments(), runner, tell)
 }
@@ -65,6 +65,7 @@ fn reproduce_each(
 ) -> Result<AllReproduced, Failure> {
     let parent = runner.order.out.clone();
     let parent = parent.unwrap_or_else(|| PathBuf::from(RESULTS));
+    check_parent(&parent)?;
     let (mut made, mut failed) = (Vec::new(), BTreeMap::new());
     for experiment in experiments {
         let setting = setting(runner.order).fitting(*experiment);
@@ -94,6 +95,29 @@ fn reproduce_each(
         failed,
         atlas,
     })
+}
+
+/// What the folder of an experiment in Python has in place of a manifest.
+const OF_PYTHON: &str = "experiment.json";
+
+/// Refuses a folder that holds results itself, whose values and pages would be replaced.
+///
+/// # Errors
+/// If there is such a folder, or it cannot be read.
+fn check_parent(parent: &Path) -> Result<(), Failure> {
+    let holds = match Folder::open(parent).read_manifest() {
+        Ok(found) => format!("results of \"{}\"", found.scenario),
+        Err(hopflow_results::Error::Missing { .. }) if parent.join(OF_PYTHON).is_file() => {
+            "results of an experiment in Python".to_owned()
+        }
+        Err(hopflow_results::Error::Missing { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    Err(Failure::bad_input(format_args!(
+        "{} holds {holds}, which are left as they are; allowed is a folder that is new, empty, or \
+         holds a folder for each experiment: choose another (`out`)",
+        parent.display(),
+    )))
 }
 
 #[cfg(test)]
@@ -145,6 +169,52 @@ mod tests {
         assert!(page.contains("Not made: ") && page.contains("none.dat"));
         assert!(folder.path().join("values.csv").is_file());
     }
+
+    #[test]
+    fn a_folder_of_one_experiment_is_refused_before_the_first_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = Folder::open(folder.path());
+        let manifest = hopflow_results::Manifest::new("0", "predictor-fig3", "");
+        out.write_manifest(&manifest).unwrap();
+        out.write_extra("values.csv", "mine").unwrap();
+        let order = Order {
+            out: Some(folder.path().to_owned()),
+            ..Order::default()
+        };
+        let runner = Runner {
+            order: &order,
+            caller: &Caller::new("hopflow reproduce all", PROGRAM),
+            monitor: &Silent,
+        };
+        let some = [find("predictor-fig3").unwrap()];
+        let failure = reproduce_each(&some, &runner, &|_| {}).unwrap_err();
+        assert_eq!(failure.kind(), Kind::BadInput);
+        let message = failure.message();
+        let name = folder.path().display().to_string();
+        assert!(message.starts_with(&name), "{message}");
+        assert!(
+            message.contains("results of \"predictor-fig3\""),
+            "{message}"
+        );
+        assert!(message.contains("choose another (`out`)"), "{message}");
+        assert!(!folder.path().join("predictor-fig3").exists());
+        let values = out.read_extra("values.csv").unwrap();
+        assert_eq!(values.as_deref(), Some("mine"));
+    }
+
+    #[test]
+    fn a_folder_of_an_experiment_in_python_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        check_parent(folder.path()).unwrap();
+        let out = Folder::open(folder.path());
+        out.write_extra(OF_PYTHON, "{}").unwrap();
+        let message = check_parent(folder.path())
+            .unwrap_err()
+            .message()
+            .to_owned();
+        assert!(message.contains("an experiment in Python"), "{message}");
+    }
+
     #[test]
     fn only_missing_data_are_no_failure() {
         let folder = tempfile::tempdir().unwrap();

@@ -27,11 +27,13 @@ pub struct Description {
     pub precision: Option<Precision>,
 }
 
-/// How precisely the differences of all claims are to be known.
+/// How precisely the differences of all claims and trends are to be known. Those that are not in percent
+/// do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Precision {
-    /// Half the width of the 95 % interval, in percent, that is small enough.
+    /// Half the width of the 95 % interval, in percent, that is small enough. What only one network tells
+    /// of has no interval, and is not known so precisely.
     pub half_width: f64,
     /// The most networks that are sampled for it.
     pub most: u32,

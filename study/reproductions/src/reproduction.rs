@@ -17,6 +17,8 @@ use crate::{Computation, Description, Expectations, Experiment, Measured, Method
 
 /// What the names of quantities end in that count the runs which have a value.
 const MISSING: &str = ": runs with a value";
+/// The least that networks are increased by if there are too few.
+const STEP: u32 = 5;
 
 /// How an experiment is made, where that is not its own choice.
 #[derive(Clone, Debug, Default)]
@@ -54,8 +56,10 @@ impl Setting {
         } else {
             Some(other_circuits(experiment, text)?)
         };
+        // Variants of which a number was asked for have the same seeds. If none was asked for, no variant
+        // has more seeds than all together.
         let setting = Self {
-            seeds: u32::try_from(manifest.seeds.len()).ok(),
+            seeds: u32::try_from(manifest.seeds_of_runs().len()).ok(),
             circuits,
         };
         Some(setting.fitting(experiment))
@@ -101,8 +105,9 @@ pub struct Reproduction {
     experiment: &'static dyn Experiment,
     expectations: Expectations,
     plan: Plan,
-    /// The networks that the user asked for, and those of the experiment, if these are more.
-    provisional: Option<(u32, usize)>,
+    /// The networks that the user asked for, and those of the variant that has the most, if these are
+    /// more.
+    provisional: Option<(u32, u32)>,
 }
 
 /// Where the values of an experiment come from.
@@ -142,6 +147,20 @@ impl Plan {
         let parts = parts.into_iter().map(counted).collect();
         (Self::Simulated { sweep, parts }, scenarios)
     }
+
+    /// The networks of the variant that has the most of them.
+    fn networks(&self) -> u32 {
+        match self {
+            Self::Simulated { parts, .. } => most_networks(parts.iter().map(|(part, _)| part)),
+            Self::Computed { seeds, .. } => seeds.len() as u32,
+        }
+    }
+}
+
+/// The networks of the variant that has the most of them: each may have seeds of its own.
+fn most_networks<'a>(parts: impl Iterator<Item = &'a Part>) -> u32 {
+    let networks = parts.map(|part| part.scenario.seeds.list().len());
+    networks.max().unwrap_or(0) as u32
 }
 
 impl Reproduction {
@@ -166,9 +185,10 @@ impl Reproduction {
                     None => experiment.scenario().to_owned(),
                 };
                 let parts = sweep.parts(&scenario, &expectations)?;
+                let own = most_networks(parts.iter());
                 let (plan, scenarios) = Plan::of_runs(sweep, parts, setting.seeds);
                 let campaign = Campaign::sweep(experiment.id(), &text, scenarios, build)?;
-                (plan, campaign, scenario.seeds.list().len())
+                (plan, campaign, own)
             }
             Method::Computed(computation) => {
                 let own = computation.seeds();
@@ -176,14 +196,10 @@ impl Reproduction {
                 let seeds = Seeds::Count(setting.seeds.unwrap_or(own)).list();
                 let text = experiment.scenario();
                 let campaign = Campaign::without_runs(experiment.id(), text, &seeds);
-                (
-                    Plan::Computed { computation, seeds },
-                    campaign,
-                    own as usize,
-                )
+                (Plan::Computed { computation, seeds }, campaign, own)
             }
         };
-        let fewer = setting.seeds.filter(|seeds| (*seeds as usize) < own);
+        let fewer = setting.seeds.filter(|seeds| *seeds < own);
         let reproduction = Self {
             experiment,
             expectations,
@@ -198,7 +214,7 @@ impl Reproduction {
         self.expectations.description()
     }
 
-    /// What readers must know if there are fewer networks than the experiment has.
+    /// What readers must know if a variant has fewer networks than the experiment says.
     pub fn provisional(&self) -> Option<String> {
         let (networks, own) = self.provisional?;
         Some(format!(
@@ -229,10 +245,10 @@ impl Reproduction {
         Ok(values)
     }
 
-    /// How many networks would make the claims' differences as precise as the experiment wants
-    /// them, if more than there are.
+    /// How many networks would make the differences of claims and trends as precise as the
+    /// experiment wants them, if more than there are. Only differences in percent count.
     pub fn networks_wanted(&self, values: &[Value]) -> Option<u32> {
-        networks_for(self.description().precision?, values)
+        networks_for(self.description().precision?, self.plan.networks(), values)
     }
 
     /// The hash of the results, the same on every machine: of the runs, or of the computed values.
@@ -313,24 +329,30 @@ impl Reproduction {
     }
 }
 
-/// How many networks would make differences in percent so precise, if more than there are.
-fn networks_for(precision: Precision, values: &[Value]) -> Option<u32> {
-    let differences = || values.iter().filter(|value| claims::pair(value).is_some());
-    let networks = differences().map(|value| value.n).max()? as u32;
-    let in_percent = differences().filter(|value| value.unit == "%");
-    let widest = in_percent
-        .filter_map(|value| Some((value.ci_high? - value.ci_low?) / 2.0))
-        .fold(0.0_f64, f64::max);
-    if widest <= precision.half_width || networks >= precision.most {
+/// How many networks would make all differences in percent so precise, if more than there are.
+///
+/// A difference of which some networks tell nothing needs more than one that all tell of. One that a
+/// single network tells of has no interval, and asks for some more.
+fn networks_for(precision: Precision, networks: u32, values: &[Value]) -> Option<u32> {
+    if networks >= precision.most {
         return None;
     }
-    // The width falls with the square root of the number.
-    let needed = (f64::from(networks) * (widest / precision.half_width).powi(2)).ceil() as u32;
-    Some(
-        needed
-            .clamp(networks + 5, precision.most.max(networks + 5))
-            .min(precision.most),
-    )
+    let needed = |value: &Value| match value.ci_low.zip(value.ci_high) {
+        Some((low, high)) => {
+            // The width falls with the square root of the number, of the same part of all networks.
+            let ratio = (high - low) / 2.0 / precision.half_width;
+            (ratio > 1.0).then(|| (f64::from(networks) * ratio.powi(2)).ceil() as u32)
+        }
+        None => (value.n == 1).then_some(networks + STEP),
+    };
+    let in_percent = values.iter().filter(|it| it.is_claim() && it.unit == "%");
+    let most = in_percent.filter_map(needed).max()?;
+    Some(most.max(networks + STEP).min(precision.most))
+}
+
+/// Whether a value counts the runs that have a value where the paper has one: it is none itself.
+pub(crate) fn is_missing(value: &Value) -> bool {
+    value.quantity.ends_with(MISSING)
 }
 
 /// What the paper has a value of, and no run: it must not pass because there is nothing to judge.
@@ -427,6 +449,51 @@ mod tests {
     }
 
     #[test]
+    fn values_are_provisional_if_a_variant_has_fewer_networks_than_its_own() {
+        let said = |id: &str, seeds: u32| {
+            let setting = Setting {
+                seeds: Some(seeds),
+                ..Setting::default()
+            };
+            let found = crate::find(id).unwrap();
+            let (reproduction, _) = Reproduction::plan(found, &setting, "").unwrap();
+            reproduction.provisional()
+        };
+        // The variants have 5, 10 or 20 networks, and the scenario that they change has one.
+        let one = said("joint", 1).unwrap();
+        assert!(one.contains("1 of the 20 networks"), "{one}");
+        let some = said("joint", 10).unwrap();
+        assert!(some.contains("10 of the 20 networks"), "{some}");
+        assert_eq!(said("joint", 20), None);
+        // All variants have 20, and the scenario has 60.
+        assert_eq!(said("switching-table3", 20), None);
+    }
+
+    #[test]
+    fn variants_with_as_many_networks_have_the_same() {
+        // Results tell the number that was asked for by the different seeds of their runs.
+        for experiment in crate::experiments() {
+            let Method::Simulated(sweep) = experiment.method() else {
+                continue;
+            };
+            let data = Expectations::parse(experiment.data(), experiment.id()).unwrap();
+            let scenario = Scenario::parse(experiment.scenario(), experiment.id());
+            let parts = match scenario.and_then(|scenario| sweep.parts(&scenario, &data)) {
+                Ok(parts) => parts,
+                Err(error) => {
+                    assert!(error.is_of_missing_file(), "{error}");
+                    continue;
+                }
+            };
+            let seeds = parts
+                .iter()
+                .flat_map(|part| part.scenario.seeds.resized(2).list());
+            let seeds: std::collections::BTreeSet<u64> = seeds.collect();
+            assert_eq!(seeds.len(), 2, "{}: {seeds:?}", experiment.id());
+        }
+    }
+
+    #[test]
     fn results_say_from_which_circuits_they_are() {
         let experiments = crate::experiments().iter();
         let mut takers = experiments.filter(|it| it.scenario().contains("source = { circuits = "));
@@ -446,9 +513,9 @@ mod tests {
         assert_eq!(recorded(&mine.replace("duration", "span")), None);
     }
 
-    #[test]
-    fn a_precision_in_percent_asks_nothing_of_other_units() {
-        let difference = |unit: &str, half: f64| Value {
+    /// A claim's difference over 20 networks, with half the width of its interval.
+    fn difference(unit: &str, half: f64) -> Value {
+        Value {
             figure: "f".to_owned(),
             quantity: "rate: difference".to_owned(),
             unit: unit.to_owned(),
@@ -463,16 +530,60 @@ mod tests {
             band_high: Some(0.0),
             verdict: Verdict::NotJudged,
             wanted: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_precision_in_percent_asks_nothing_of_other_units() {
         let precision = Precision {
             half_width: 3.0,
             most: 100,
         };
-        let wanted = |values: &[Value]| networks_for(precision, values);
+        let wanted = |values: &[Value]| networks_for(precision, 20, values);
         let wide = difference("kB/s", 900.0);
         assert_eq!(wanted(&[]), None);
         assert_eq!(wanted(&[wide.clone(), difference("%", 2.0)]), None);
         assert_eq!(wanted(&[wide, difference("%", 6.0)]), Some(80));
+    }
+
+    #[test]
+    fn a_precision_is_of_all_networks_and_of_trends_too() {
+        let precision = Precision {
+            half_width: 3.0,
+            most: 100,
+        };
+        let wanted = |networks, value: &Value| {
+            networks_for(precision, networks, std::slice::from_ref(value))
+        };
+        // Twelve of twenty networks tell of it, and so will twelve twentieths of more.
+        let some = Value {
+            n: 12,
+            ..difference("%", 6.0)
+        };
+        assert_eq!(wanted(20, &some), Some(80));
+        assert_eq!(wanted(90, &some), Some(100));
+        assert_eq!(wanted(100, &some), None);
+        let one = Value {
+            n: 1,
+            ci_low: None,
+            ci_high: None,
+            ..some
+        };
+        assert_eq!(wanted(20, &one), Some(25));
+        assert_eq!(wanted(98, &one), Some(100));
+        let none = Value { n: 0, ..one };
+        assert_eq!(wanted(20, &none), None);
+        let trend = Value {
+            quantity: "rate: change from 1".to_owned(),
+            transport: "a".to_owned(),
+            ..difference("%", 6.0)
+        };
+        assert_eq!(wanted(20, &trend), Some(80));
+        let no_claim = Value {
+            quantity: "share".to_owned(),
+            ..trend
+        };
+        assert_eq!(wanted(20, &no_claim), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The manifest: what a result folder holds and how it was made.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
@@ -32,9 +33,11 @@ pub struct Manifest {
     pub about: Option<String>,
     /// The whole text of the scenario file, from which the runs can be made again.
     pub scenario_toml: String,
-    /// The labels of the transports, in the order in which reports show them.
+    /// The labels of the transports, in the order in which reports show them. Where several scenarios
+    /// were run, those of the first.
     pub transports: Vec<String>,
-    /// The seeds of the runs.
+    /// The seeds of the runs. Where several scenarios were run, those of the first; see
+    /// [`seeds_of_runs`](Self::seeds_of_runs).
     pub seeds: Vec<u64>,
     /// The runs, in a fixed order.
     pub runs: Vec<RunEntry>,
@@ -61,5 +64,14 @@ impl Manifest {
             runs: Vec::new(),
             missing: None,
         }
+    }
+
+    /// The different seeds of all runs that are listed, rising; [`seeds`](Self::seeds) if none are.
+    pub fn seeds_of_runs(&self) -> Vec<u64> {
+        if self.runs.is_empty() {
+            return self.seeds.clone();
+        }
+        let seeds: BTreeSet<u64> = self.runs.iter().map(|run| run.key.seed).collect();
+        seeds.into_iter().collect()
     }
 }

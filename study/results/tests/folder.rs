@@ -370,6 +370,21 @@ fn a_manifest_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_manifest_tells_the_seeds_of_all_its_runs() {
+    let (_guard, _, entry) = folder();
+    let mut manifest = Manifest::new("0.1.0", "star", "");
+    manifest.seeds = vec![7, 3];
+    assert_eq!(manifest.seeds_of_runs(), [7, 3]);
+    let run = |seed| {
+        let mut run = entry.clone();
+        run.key.seed = seed;
+        run
+    };
+    manifest.runs = [7, 3, 9, 7].map(run).to_vec();
+    assert_eq!(manifest.seeds_of_runs(), [3, 7, 9]);
+}
+
+#[test]
 fn a_missing_manifest_says_what_it_would_hold() {
     let empty = tempfile::tempdir().unwrap();
     let error = Folder::open(empty.path()).read_manifest().unwrap_err();

@@ -62,9 +62,10 @@ impl Campaign {
         Ok(campaign)
     }
 
-    /// The runs of several scenarios with the same transports and seeds, one after the other.
+    /// The runs of several scenarios, one after the other.
     ///
-    /// Together they are called `name`; `text` is what they were made from.
+    /// Together they are called `name`; `text` is what they were made from. Transports and seeds of the
+    /// manifest are those of the first scenario; its list of runs has those of all.
     ///
     /// # Errors
     /// If a scenario cannot be run.

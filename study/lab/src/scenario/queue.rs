@@ -88,7 +88,7 @@ impl JsonSchema for Queue {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let text = json_schema!({
-            "type": "string", "pattern": "^[0-9]+ packets$", "examples": ["100 packets"],
+            "type": "string", "pattern": r"^\s*[0-9]+\s*packets\s*$", "examples": ["100 packets"],
         });
         json_schema!({
             "description": "A drop-tail queue of so many packets, or controlled delay (RFC 8289).",

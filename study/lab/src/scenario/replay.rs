@@ -27,6 +27,12 @@ const HEADER: &str = "page,instance,time_us,size";
 /// The most that a recording may hold once it is unpacked.
 const LARGEST: u64 = 1 << 30;
 
+/// The latest time of a packet in microseconds, some thirty years: a run's time has room for it.
+const LATEST: u64 = 1_000_000_000_000_000;
+
+/// The most bytes of a packet: a `u64` has room for the sum of those of any recording.
+const BIGGEST: u64 = 1 << 32;
+
 /// Page loads that can be played.
 #[derive(Debug, PartialEq)]
 pub(super) struct Recording {
@@ -60,22 +66,42 @@ struct Packet {
 }
 
 impl FromStr for Packet {
-    type Err = ();
+    /// The reason why a line is no packet.
+    type Err = String;
 
-    fn from_str(line: &str) -> Result<Self, ()> {
-        let mut fields = line.trim_end().split(',');
-        let mut next = || fields.next().ok_or(());
-        let packet = Self {
-            load: (number(next()?)?, number(next()?)?),
-            time: number(next()?)?,
-            size: number(next()?)?,
-        };
-        next().err().map(|()| packet).ok_or(())
+    fn from_str(line: &str) -> Result<Self, String> {
+        let packet = Self::of_fields(line)
+            .ok_or_else(|| format!("is not \"{HEADER}\", all whole numbers"))?;
+        let Self { time, size, .. } = packet;
+        if time > LATEST {
+            return Err(format!(
+                "has the time {time}; allowed are microseconds from 0 to {LATEST}"
+            ));
+        }
+        if size.unsigned_abs() > BIGGEST {
+            return Err(format!(
+                "has the size {size}; allowed are bytes from -{BIGGEST} to {BIGGEST}"
+            ));
+        }
+        Ok(packet)
     }
 }
 
-fn number<N: FromStr>(text: &str) -> Result<N, ()> {
-    text.parse().map_err(drop)
+impl Packet {
+    /// The packet of a line with four whole numbers.
+    fn of_fields(line: &str) -> Option<Self> {
+        let mut fields = line.trim_end().split(',');
+        let packet = Self {
+            load: (number(fields.next()?)?, number(fields.next()?)?),
+            time: number(fields.next()?)?,
+            size: number(fields.next()?)?,
+        };
+        fields.next().is_none().then_some(packet)
+    }
+}
+
+fn number<N: FromStr>(text: &str) -> Option<N> {
+    text.parse().ok()
 }
 
 impl Recording {
@@ -89,9 +115,9 @@ impl Recording {
         }
         let mut loads: Vec<Load> = Vec::new();
         for (number, line) in lines {
-            let packet: Packet = line
-                .parse()
-                .map_err(|()| format!("line {number} is not \"{HEADER}\", all whole numbers"))?;
+            let packet = line
+                .parse::<Packet>()
+                .map_err(|reason| format!("line {number} {reason}"))?;
             let (page, instance) = packet.load;
             let same = |load: &Load| (load.page, load.instance) == packet.load;
             if !loads.last().is_some_and(same) {
@@ -302,6 +328,41 @@ mod tests {
         let error = |text: &str| Recording::parse(text.as_bytes()).unwrap_err();
         assert!(error("a,b\n").contains("first line"));
         assert!(error(&format!("{HEADER}\n1,2,3\n")).contains("line 2"));
+        assert!(error(&format!("{HEADER}\n1,2,3,4,5\n")).contains("line 2 is not"));
         assert!(error(&format!("{HEADER}\n")).contains("no page load"));
+    }
+
+    #[test]
+    fn times_and_sizes_whose_sums_have_no_room_are_refused_with_the_line() {
+        let parse =
+            |line: String| Recording::parse(format!("{HEADER}\n1,1,0,1\n{line}\n").as_bytes());
+        for (line, expected) in [
+            (
+                format!("1,1,{},1500", u64::MAX),
+                "line 3 has the time 18446744073709551615; allowed are microseconds from 0 to \
+                 1000000000000000",
+            ),
+            (
+                format!("1,1,{},1500", LATEST + 1),
+                "line 3 has the time 1000000000000001; allowed",
+            ),
+            (
+                format!("1,1,1,{}", i64::MIN),
+                "line 3 has the size -9223372036854775808; allowed are bytes from -4294967296 to \
+                 4294967296",
+            ),
+            (
+                format!("1,1,1,{}", BIGGEST + 1),
+                "line 3 has the size 4294967297; allowed",
+            ),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let first = format!("1,1,0,{BIGGEST}\n1,1,1,-{BIGGEST}\n1,1,1,-{BIGGEST}");
+        let load = format!("{first}\n1,1,{LATEST},500\n1,1,{LATEST},-500");
+        let load = &parse(load).unwrap().loads[0];
+        assert_eq!(load.fetch(0).response, Some(Bytes::new(2 * BIGGEST)));
+        assert_eq!(load.fetch(0).pause, Duration::from_micros(LATEST - 1));
     }
 }

@@ -1,5 +1,7 @@
 //! What users get while a transport is being rolled out: those who have it, and those who do not.
 
+use std::collections::BTreeSet;
+
 use hopflow_results::{Class, Deployment};
 use hopflow_stats::{Lasted, Mean, Survival};
 
@@ -72,9 +74,10 @@ fn of_kind(run: &Run, upgraded: bool) -> Vec<&Deployment> {
     all.filter(|circuit| circuit.upgraded == upgraded).collect()
 }
 
-/// Whether a request is one of the circuits'.
-fn is_of<'a>(circuits: &'a [&Deployment]) -> impl Fn(u32, Class) -> bool + 'a {
-    move |number, _| circuits.iter().any(|circuit| circuit.circuit == number)
+/// Whether a request is one of the circuits'. Of both there may be many.
+fn is_of(circuits: &[&Deployment]) -> impl Fn(u32, Class) -> bool + use<> {
+    let numbers: BTreeSet<u32> = circuits.iter().map(|circuit| circuit.circuit).collect();
+    move |number, _| numbers.contains(&number)
 }
 
 /// The mean time of downloads, in seconds.
@@ -137,6 +140,19 @@ mod tests {
         // One network has upgraded circuits, so their times have no interval.
         assert_eq!(number(&new[5]), (2.0, false));
         assert_eq!(number(&old[5]), (2.0, true));
+    }
+
+    #[test]
+    fn requests_are_those_of_the_circuits_in_whatever_order_these_are() {
+        let circuit = |circuit| Deployment {
+            circuit,
+            upgraded: true,
+            preset: "new".to_owned(),
+        };
+        let circuits = [40, 3, 7].map(circuit);
+        let is_of = is_of(&circuits.each_ref());
+        let found = (0..50).filter(|number| is_of(*number, Class::Web));
+        assert_eq!(found.collect::<Vec<_>>(), [3, 7, 40]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use hopflow_report::{
 use hopflow_results::{Value, Verdict};
 
 use crate::claims;
+use crate::reproduction::is_missing;
 
 /// The page of the values; the x of some quantities are percentiles, of others what is swept.
 pub(crate) fn document(
@@ -20,7 +21,7 @@ pub(crate) fn document(
         let table = Block::Table(claimed(values));
         sections.push(Section::new("Claims", vec![table]));
     }
-    if measured(values).any(|value| value.paper.is_some()) {
+    if measured(values).any(is_judged) {
         sections.push(Section::new("Paper and ours", vec![judged(values)]));
     }
     let swept = sections_of_curves(page, values, &labels, is_distribution);
@@ -44,6 +45,11 @@ pub(crate) fn document(
 
 fn measured(values: &[Value]) -> impl Iterator<Item = &Value> {
     values.iter().filter(|value| !value.is_claim())
+}
+
+/// Whether a value stands beside one of the paper, or in its place because no run has it.
+fn is_judged(value: &Value) -> bool {
+    value.paper.is_some() || value.verdict != Verdict::NotJudged
 }
 
 /// The transports in the order in which they first appear.
@@ -154,20 +160,17 @@ fn wanted(value: &Value) -> Cell {
     value.wanted.map_or(Cell::Empty, Cell::Count)
 }
 
-/// The values that the paper states, beside ours.
+/// The values that the paper states, beside ours, and how many runs have those that none has.
 fn judged(values: &[Value]) -> Block {
-    let stated = measured(values).filter(|value| value.paper.is_some());
+    let stated = measured(values).filter(|value| is_judged(value));
     let rows = stated.map(|value| {
-        let band = value.band_low.zip(value.band_high);
         vec![
             Cell::Text(value.figure.clone()),
             Cell::Text(name(value)),
             Cell::Text(value.transport.clone()),
             mean(value),
             figures(value.paper.map_or(String::new(), significant)),
-            band.map_or(Cell::Empty, |(low, high)| {
-                figures(format!("{} to {}", significant(low), significant(high)))
-            }),
+            band(value),
             Cell::Verdict(value.verdict),
             wanted(value),
         ]
@@ -175,7 +178,7 @@ fn judged(values: &[Value]) -> Block {
     Block::Table(Table {
         caption:
             "Values stated in the paper, and how many networks would decide what is undecided \
-                  (blank: more than 100)."
+                  (blank: more than 100). Where no run has the value, the row counts the runs that have it."
                 .to_owned(),
         columns: vec![
             Column::new("Figure"),
@@ -189,6 +192,18 @@ fn judged(values: &[Value]) -> Block {
         ],
         rows: rows.collect(),
     })
+}
+
+/// What counts as the paper's value; a number of runs has one end alone.
+fn band(value: &Value) -> Cell {
+    match (value.band_low, value.band_high) {
+        (Some(low), Some(high)) => {
+            figures(format!("{} to {}", significant(low), significant(high)))
+        }
+        (Some(low), None) => figures(format!("{low} or more")),
+        (None, Some(high)) => figures(format!("{high} or less")),
+        (None, None) => Cell::Empty,
+    }
 }
 
 fn name(value: &Value) -> String {
@@ -206,6 +221,7 @@ fn figures(text: String) -> Cell {
 
 fn mean(value: &Value) -> Cell {
     let interval = value.ci_low.zip(value.ci_high);
+    let interval = interval.filter(|_| !is_missing(value));
     let half = interval.map_or(String::new(), |(low, high)| {
         format!(" ± {}", significant((high - low) / 2.0))
     });
@@ -221,7 +237,9 @@ fn sections_of_curves(
     is_distribution: impl Fn(&str) -> bool,
 ) -> Vec<Section> {
     let mut quantities: Vec<&str> = Vec::new();
-    for value in measured(values).filter(|value| value.x.is_some()) {
+    // A number of runs at some x is no curve over it.
+    let swept = measured(values).filter(|value| value.x.is_some() && !is_missing(value));
+    for value in swept {
         if !quantities.contains(&value.quantity.as_str()) {
             quantities.push(&value.quantity);
         }
@@ -334,5 +352,48 @@ mod tests {
         assert_eq!(said([None, None]), "a percentage; zero has none");
         assert_eq!(interval(&claim(0, [None, Some(0.0)])), Cell::Empty);
         assert_ne!(interval(&claim(1, [None, Some(0.0)])), Cell::Empty);
+    }
+
+    #[test]
+    fn what_no_run_has_is_in_the_table_of_the_paper_and_is_no_curve() {
+        let value = |quantity: &str, mean: f64| Value {
+            figure: "f".to_owned(),
+            quantity: quantity.to_owned(),
+            unit: String::new(),
+            transport: "a".to_owned(),
+            x: Some(50.0),
+            n: 3,
+            mean,
+            ci_low: Some(mean),
+            ci_high: Some(mean),
+            paper: None,
+            band_low: None,
+            band_high: None,
+            verdict: Verdict::NotJudged,
+            wanted: None,
+        };
+        let missed = Value {
+            band_low: Some(1.0),
+            verdict: Verdict::NotReproduced,
+            ..value("time: runs with a value", 0.0)
+        };
+        assert!(is_missing(&missed));
+        let values = [value("rate", 5.0), missed];
+        let document = document(&FigurePage::default(), &values, |_| true);
+        let headings = document.sections.iter().map(|it| it.heading.as_str());
+        let headings: Vec<&str> = headings.collect();
+        let expected = ["Paper and ours", "rate", "Means over networks", "Origin"];
+        assert_eq!(headings, expected);
+        let [Block::Table(table)] = &document.sections[0].blocks[..] else {
+            panic!("no table")
+        };
+        assert_eq!(table.rows.len(), 1);
+        let row = &table.rows[0];
+        assert_eq!(
+            row[1],
+            Cell::Text("time: runs with a value at 50".to_owned())
+        );
+        assert_eq!(row[5], figures("1 or more".to_owned()));
+        assert_eq!(row[6], Cell::Verdict(Verdict::NotReproduced));
     }
 }
