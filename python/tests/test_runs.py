@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,15 @@ def test_a_scenario_is_a_dict_a_text_a_path_or_a_name(tiny: dict[str, Any], tmp_
     assert runs == ": 4 runs (2 transports, 2 seeds) of 2 s each, 3 relays, 2 circuits"
     assert needs.startswith("A run needs about ")
     assert hopflow.validate("quickstart").startswith("quickstart is valid")
+
+
+def test_numbers_of_a_dict_arrive_as_they_are() -> None:
+    from hopflow._binding import native
+
+    # The nearest double of the first is another one if digits are taken into account one by one.
+    for number in (0.9385958677423489, 5e-324, 1.7976931348623157e308, 0.1):
+        found = tomllib.loads(native().to_toml(json.dumps({"number": number})))
+        assert found == {"number": number}
 
 
 def test_a_path_by_its_type_is_always_a_file(

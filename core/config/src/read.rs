@@ -96,6 +96,12 @@ fn reword(key: String, message: &str) -> (String, String) {
 ///
 /// Serde says "invalid type: string "1 %", expected f64", with the names of types of Rust.
 fn reword_type(message: &str) -> Option<String> {
+    // The standard library's words do not say that names and addresses without a port are none.
+    if message == "invalid socket address syntax" {
+        return Some(format!(
+            "{message}; allowed is an address with a port, such as \"127.0.0.1:9050\""
+        ));
+    }
     let typed = message.starts_with("invalid type") || message.starts_with("invalid value");
     let (found, expected) = message.rsplit_once(", expected ").filter(|_| typed)?;
     let allowed = match expected {

@@ -51,6 +51,7 @@ const RATE: Units = &[
     ("GB/s", 1e9),
     ("KiB/s", 1024.0),
     ("MiB/s", 1_048_576.0),
+    ("GiB/s", 1_073_741_824.0),
     ("bit/s", 0.125),
     ("kbit/s", 125.0),
     ("Mbit/s", 125e3),
@@ -69,16 +70,21 @@ fn quantity(text: &str, what: &str, units: Units) -> Result<u64, ParseError> {
         }
     };
     let trimmed = text.trim();
+    let starts_with_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    if trimmed.strip_prefix('-').is_some_and(starts_with_digit) {
+        return Err(fail("is negative".to_owned()));
+    }
+    // The parser of numbers takes more than the schema does: "+5", ".5", "inf".
+    if !starts_with_digit(trimmed) {
+        return Err(fail("does not start with a digit".to_owned()));
+    }
     let split = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')))
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_')))
         .unwrap_or(trimmed.len());
     let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
     let Ok(number) = number.parse::<f64>() else {
         return Err(fail("does not start with a number".to_owned()));
     };
-    if number < 0.0 {
-        return Err(fail("is negative".to_owned()));
-    }
     let Some((_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
         let problem = match unit {
             "" => "has no unit".to_owned(),
@@ -142,6 +148,8 @@ mod tests {
         assert_eq!("40ms".parse(), Ok(Duration::from_millis(40)));
         assert_eq!("2.5 s".parse(), Ok(Duration::from_millis(2500)));
         assert_eq!("5 MiB".parse(), Ok(Bytes::new(5_242_880)));
+        let two = Rate::from_bytes_per_sec(2 << 30).unwrap();
+        assert_eq!("2 GiB/s".parse(), Ok(two));
         assert_eq!("5_000 B".parse(), Ok(Bytes::new(5000)));
     }
 
@@ -159,21 +167,31 @@ mod tests {
                 .to_string()
                 .contains("has no unit")
         );
-        assert!(
-            "-1 s"
-                .parse::<Duration>()
-                .unwrap_err()
-                .to_string()
-                .contains("is negative")
-        );
-        assert!(
-            "fast"
-                .parse::<Rate>()
-                .unwrap_err()
-                .to_string()
-                .contains("start with a number")
-        );
         assert!("0 B/s".parse::<Rate>().is_err());
+    }
+
+    #[test]
+    fn a_quantity_starts_with_a_digit_as_the_schema_says() {
+        for (text, problem) in [
+            ("-1 s", "is negative"),
+            ("-0 s", "is negative"),
+            ("+5 ms", "start with a digit"),
+            (".5 s", "start with a digit"),
+            ("_5 s", "start with a digit"),
+            ("-.5 s", "start with a digit"),
+            ("- 5 s", "start with a digit"),
+            ("", "start with a digit"),
+            ("fast", "start with a digit"),
+            ("1.2.3 s", "start with a number"),
+            ("5-3 s", "has the unknown unit \"-3 s\""),
+        ] {
+            let message = text.parse::<Duration>().unwrap_err().to_string();
+            assert!(message.contains(problem), "{message}");
+        }
+        assert!("+5 kB".parse::<Bytes>().is_err());
+        assert!("+5 kB/s".parse::<Rate>().is_err());
+        assert!("+5 ms".parse::<Interval>().is_err());
+        assert_eq!(" 5_0. ms ".parse(), Ok(Duration::from_millis(50)));
     }
 
     #[test]

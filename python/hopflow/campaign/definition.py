@@ -296,16 +296,23 @@ def quantities() -> dict[str, dict[str, Any]]:
 def _scenario(scenario: Any) -> dict[str, Any]:
     import tomllib
 
+    found: dict[str, Any]
     if isinstance(scenario, Mapping):
-        found: dict[str, Any] = plain(scenario, "")
+        found = plain(scenario, "")
         return found
     text = str(scenario)
     if "\n" in text:
         try:
-            return tomllib.loads(text)
+            found = plain(tomllib.loads(text), "")
         except tomllib.TOMLDecodeError as error:
             raise HopflowError(f"the scenario is no TOML: {error}") from error
-    return read_scenario(text)
+        return found
+    content = read_scenario(text)
+    try:
+        found = plain(content, "")
+    except HopflowError as error:
+        raise HopflowError(f"{text}: {error}") from error
+    return found
 
 
 def _transports(own: Mapping[str, Any], labels: Sequence[str]) -> dict[str, Any]:
@@ -365,9 +372,10 @@ def _target(name: str, given: Any, unit: str) -> Target:
     found = quantity(given)
     fits = found is not None and found.suffix in (_SUFFIXES[unit], "")
     if found is None or not fits or not 0.0 < found.base < math.inf:
+        of = f" in {unit}, without exponent" if unit else ""
         raise HopflowError(
             f"precision: {name}: it is {given!r}; allowed are a share of the baseline's mean such "
-            f'as "5 %", and a finite number above zero{f" in {unit}" if unit else ""}'
+            f'as "5 %", and a finite number above zero{of}'
         )
     return Target(name, found.base)
 

@@ -190,7 +190,7 @@ def in_folders(name: str, orders: Orders) -> dict[str, Orders]:
     """How an experiment, or each of `all`, is made: in a folder that does not depend on where.
 
     Raises:
-        HopflowError: It has no runs that could be divided.
+        HopflowError: It has no runs that could be divided, or the folder of all holds one.
     """
     names = native().simulated() if name == ALL else [name]
     if name in experiments.REGISTRY:
@@ -204,6 +204,9 @@ def in_folders(name: str, orders: Orders) -> dict[str, Orders]:
         out = orders.out
     circuits = None if orders.circuits is None else orders.circuits.absolute()
     out = out.absolute()
+    # The program refuses it, too, but only once all runs are made.
+    if name == ALL and any((out / file).is_file() for file in ("manifest.json", "experiment.json")):
+        raise HopflowError(f"{out} holds results of one experiment; choose another folder (--out)")
     return {
         one: replace(orders, out=out / one if name == ALL else out, circuits=circuits)
         for one in names

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from hopflow._errors import HopflowError
@@ -16,16 +16,17 @@ from hopflow._runs import plain
 Value = Any
 """A value of a scenario: text, perhaps a quantity with a unit; a number, true or false, a table."""
 
-_TIME = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-_DATA = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}
-_DATA |= {"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}
-_BITS = {"bit/s": 0.125, "kbit/s": 125.0, "Mbit/s": 125e3, "Gbit/s": 125e6}
+_TIME = {"ns": "1e-9", "us": "1e-6", "ms": "1e-3", "s": "1", "min": "60"}
+_DATA = {"B": "1", "kB": "1e3", "MB": "1e6", "GB": "1e9"}
+_DATA |= {"KiB": "1024", "MiB": "1048576", "GiB": "1073741824"}
+_BITS = {"bit/s": "0.125", "kbit/s": "125", "Mbit/s": "125e3", "Gbit/s": "125e6"}
 _RATE = {f"{unit}/s": scale for unit, scale in _DATA.items()} | _BITS
-_PACKETS = {"packets": 1.0, "packet": 1.0}
+_PACKETS = {"packets": "1"}
 
-_UNITS: dict[str, tuple[str, float]] = {
-    unit: (suffix, scale)
+_UNITS: dict[str, tuple[str, Decimal]] = {
+    unit: (suffix, Decimal(scale))
     for suffix, units in (
+        ("", {"": "1"}),
         ("_s", _TIME),
         ("_bytes", _DATA),
         ("_bytes_per_s", _RATE),
@@ -37,20 +38,33 @@ _UNITS: dict[str, tuple[str, float]] = {
 MOST = 100_000
 """The most values of a range, and the most points of a campaign."""
 
-_QUANTITY = re.compile(r"\s*([+-]?[0-9][0-9_]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*([A-Za-z/]*)\s*")
+_NUMBER = re.compile(r"[+-]?[0-9][0-9_]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
+# As scenarios take them: without sign and exponent.
+_QUANTITY = re.compile(r"([0-9][0-9_]*(?:\.[0-9_]*)?)\s*([A-Za-z/]+)")
+
+# Equal quantities are one double only if nothing is rounded before: 7 ms and 7000 us.
+_EXACT = Context(prec=1000, traps=[])
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A number with its unit; empty for plain numbers."""
 
-    number: float
+    number: Decimal
     unit: str
 
     @property
     def base(self) -> float:
-        """The number in the unit that the column's name ends in."""
-        return self.number * _UNITS[self.unit][1] if self.unit else self.number
+        """The number in the unit that the column's name ends in, as the nearest double."""
+        return float(self._exact)
+
+    @property
+    def _exact(self) -> Decimal:
+        return _EXACT.multiply(self.number, _UNITS[self.unit][1])
+
+    def within(self, unit: str) -> float:
+        """The number in another unit of the same kind, as the nearest double."""
+        return float(_EXACT.divide(self._exact, _UNITS[unit][1]))
 
     @property
     def suffix(self) -> str:
@@ -64,13 +78,18 @@ def quantity(value: Value) -> Quantity | None:
         return None
     if isinstance(value, int | float):
         try:
-            return Quantity(float(value), "")
+            return Quantity(Decimal(float(value)), "")
         except OverflowError:
             return None
-    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
-    if match is None or (match[2] and match[2] not in _UNITS):
+    if not isinstance(value, str):
         return None
-    return Quantity(float(match[1].replace("_", "")), match[2])
+    text = value.strip()
+    if _NUMBER.fullmatch(text):
+        return Quantity(Decimal(float(text.replace("_", ""))), "")
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in _UNITS:
+        return None
+    return Quantity(Decimal(match[1].replace("_", "")), match[2])
 
 
 @dataclass(frozen=True)
@@ -122,23 +141,21 @@ class Span:
         Six digits are enough between the ends; these are as they were given.
         """
         low, high = self.ends()
-        first, last = low.number, high.base / (low.base / low.number if low.number else 1.0)
-        if low.number == 0.0:
-            last = high.base / (_UNITS[low.unit][1] if low.unit else 1.0)
+        first, last = low.within(low.unit), high.within(low.unit)
         if self.log:
             found = math.exp(math.log(first) + share * (math.log(last) - math.log(first)))
         else:
             found = first + share * (last - first)
         if not low.unit and self._whole():
             return min(int(self.high), max(int(self.low), round(found)))
-        rounded = Quantity(float(f"{found:.6g}"), low.unit)
+        rounded = Quantity(Decimal(f"{found:.6g}"), low.unit)
         for place, end, given in ((0.0, low, self.low), (1.0, high, self.high)):
             if share == place and rounded.base != end.base:
-                return given if end.unit else end.number
+                return given if end.unit else end.base
         if not low.unit:
-            return rounded.number
+            return rounded.base
         # Scenarios have quantities without exponents.
-        return f"{Decimal(f'{rounded.number:.10g}'):f} {low.unit}"
+        return f"{rounded.number:f} {low.unit}"
 
     def ends(self) -> tuple[Quantity, Quantity]:
         """Both ends.

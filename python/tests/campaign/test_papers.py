@@ -193,6 +193,9 @@ def test_what_cannot_be_is_told(tmp_path: Path) -> None:
     folders = papers.in_folders(papers.ALL, orders)
     assert folders[QUICK].out == tmp_path / QUICK
     assert "theorem1" not in folders
+    (tmp_path / "manifest.json").touch()
+    with pytest.raises(HopflowError, match="holds results of one experiment; choose another"):
+        papers.in_folders(papers.ALL, orders)
     orders = hopflow._runs.order_for("", None, None, None, None)
     with pytest.raises(HopflowError, match="there is no run gone here; allowed is the same"):
         native().make_lacking(QUICK, ["gone"], papers.in_folders(QUICK, orders)[QUICK], print)

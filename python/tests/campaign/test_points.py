@@ -13,7 +13,7 @@ from hopflow import Campaign, HopflowError
 from hopflow.campaign import Span, read_campaign, scenario_text
 from hopflow.campaign.keys import with_value
 from hopflow.campaign.points import Point
-from hopflow.campaign.values import MOST, read_values
+from hopflow.campaign.values import _UNITS, MOST, quantity, read_values
 
 
 def values(text: str) -> list[Any]:
@@ -32,7 +32,7 @@ def test_values_are_lists_and_ranges() -> None:
 
 
 def test_quantities_of_ranges_have_no_exponents(small: dict[str, Any]) -> None:
-    assert values("0s..100us:3") == ["0 s", "0.00005 s", "100us"]
+    assert values("0s..100us:3") == ["0 s", "0.00005 s", "0.0001 s"]
     assert values("10000000000 B..30000000000 B:3")[1] == "20000000000 B"
     delays = {"network.access.delay": "0s..100us:3"}
     assert Campaign(small, vary=delays).left_out == []
@@ -41,6 +41,46 @@ def test_quantities_of_ranges_have_no_exponents(small: dict[str, Any]) -> None:
     assert values("0.3 s..1 s:4")[1:3] == ["0.533333 s", "0.766667 s"]
     assert values("0.0001 s..1234567 s:2")[0] == "0.0001 s"
     assert values("1000000 B..3000000 B:3")[1] == "2000000 B"
+
+
+def test_equal_quantities_are_one_point(small: dict[str, Any]) -> None:
+    key = "network.access.delay"
+    for equal in (["7 ms", "7000 us", "7_000_000 ns", "0.007 s"], ["0.1 min", "6 s"]):
+        assert len(Campaign(small, vary={key: equal}).points) == 1
+    for text, base in [
+        ("5 us", 5e-6),
+        ("0.3 ms", 3e-4),
+        ("123456789.123456789 ns", 0.123456789123456789),
+        ("4.35 MB", 4_350_000.0),
+        ("5_0. ms", 0.05),
+        ("1.5_0 s", 1.5),
+        ("3 bit/s", 0.375),
+        ("1.5 GiB/s", 1.5 * 1024**3),
+        ("1e3", 1000.0),
+        (0.1, 0.1),
+    ]:
+        found = quantity(text)
+        assert found is not None
+        assert found.base == base
+    assert values("7 ms..21000 us:3") == ["7 ms", "14 ms", "21 ms"]
+
+
+def test_quantities_are_those_that_scenarios_take(small: dict[str, Any]) -> None:
+    for key, suffix in [
+        ("network.access.delay", "_s"),
+        ("network.bucket.rate", "_bytes_per_s"),
+        ("circuits[0].workload.response", "_bytes"),
+    ]:
+        with pytest.raises(HopflowError, match="unknown unit") as refused:
+            _ = Campaign(small, vary={key: ["5 x"]}).left_out
+        told = re.search(r"a number and one of ([A-Za-z/, ]+)", str(refused.value))
+        assert told is not None
+        own = {unit for unit, (end, _) in _UNITS.items() if end == suffix}
+        assert own == set(told[1].strip().split(", "))
+    for text in ("1e3 B", "1 packet", "+5 ms", "-5 ms", ".5 s", "_5 s", "5 x"):
+        assert quantity(text) is None
+    assert quantity("-1e3") is not None
+    assert Campaign(small, vary={"network.access.queue": ["5 packets"]}).left_out == []
 
 
 def test_ranges_and_designs_are_bounded(small: dict[str, Any]) -> None:
@@ -74,7 +114,9 @@ def test_ends_of_ranges_are_as_they_were_given() -> None:
         ("1..inf:3", r"1\.\.inf: allowed are ends that are finite"),
         ("nan..3:3", "ends that are finite"),
         ("1..1e999 s:3", "same kind"),
-        ("1 s..1e999 s:3", "ends that are finite"),
+        ("1 s..1" + "0" * 400 + " s:3", "ends that are finite"),
+        ("1 s..1e9 s:3", "quantities of the same kind"),
+        ("1 packet..3 packet:3", "quantities of the same kind"),
         ("1..1" + "0" * 400, "allowed are two numbers"),
         ("1 s..2 s:100001", "the number of values is 100001; allowed are up to 100000"),
         ("1..4:1", "allowed is 2 or more"),
@@ -245,6 +287,29 @@ def test_a_scenario_that_is_none_is_told_by_key(small: dict[str, Any], tmp_path:
             Campaign({**small, "seeds": seeds}, networks=4)
     given = Campaign({**small, "seeds": [3, 5, 8]}, networks=4)
     assert given.definition.networks.first == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("network.access.loss = nan", "network.access.loss: it is nan; allowed are finite numbers"),
+        ("network.access.loss = -inf", "network.access.loss: it is -inf; allowed are finite"),
+        ("since = 2026-08-01", "since: it is datetime.date(2026, 8, 1); allowed are text, numbers"),
+        ("at = [1, 07:32:00]", "at[1]: it is datetime.time(7, 32); allowed are text, numbers"),
+    ],
+)
+def test_a_value_that_no_scenario_has_is_told_by_file_and_key(
+    small: dict[str, Any], tmp_path: Path, line: str, message: str
+) -> None:
+    path = tmp_path / "wrong.toml"
+    text = f"{line}\n{scenario_text(Point('p', {}, small))}"
+    path.write_text(text)
+    for read in (Campaign, read_campaign):
+        for given in (path, str(path)):
+            with pytest.raises(HopflowError, match=f"^{re.escape(f'{path}: {message}')}"):
+                read(given)
+    with pytest.raises(HopflowError, match=f"^{re.escape(message)}"):
+        Campaign(text)
 
 
 def test_files_that_are_varied_lie_beside_the_campaign(

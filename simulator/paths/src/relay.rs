@@ -1,5 +1,7 @@
 //! A relay, as far as paths and networks depend on it.
 
+use std::str::FromStr;
+
 use hopflow_units::Rate;
 
 use crate::Continent;
@@ -37,7 +39,7 @@ impl Relay {
         let continent = continent
             .parse::<Continent>()
             .map_err(|error| format!("has a continent that is unknown: {error}"))?;
-        let rate = bandwidth.parse().ok().and_then(Rate::from_bytes_per_sec);
+        let rate = number(bandwidth).and_then(Rate::from_bytes_per_sec);
         let bandwidth = rate.ok_or_else(|| {
             format!(
                 "has the bandwidth \"{bandwidth}\"; allowed are whole numbers of bytes per second \
@@ -50,5 +52,34 @@ impl Relay {
             continent,
             bandwidth,
         })
+    }
+}
+
+/// The number that decimal digits are; there is none where something else stands, such as a sign,
+/// or where `N` has no room.
+pub(crate) fn number<N: FromStr>(digits: &str) -> Option<N> {
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_digits_alone() {
+        assert_eq!(number("007"), Some(7_u8));
+        assert_eq!(number("18446744073709551615"), Some(u64::MAX));
+        for wrong in ["", "+5", "-5", " 5", "5 ", "256", "\u{665}"] {
+            assert_eq!(number::<u8>(wrong), None, "{wrong}");
+        }
+        let fingerprint = "0".repeat(FINGERPRINT_DIGITS);
+        let error = Relay::parse(&fingerprint, "EU", "+5").unwrap_err();
+        assert!(
+            error.starts_with("has the bandwidth \"+5\"; allowed are whole"),
+            "{error}"
+        );
     }
 }

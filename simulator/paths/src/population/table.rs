@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{BandwidthWeights, Flags, Population, PopulationRelay};
+use crate::relay::number;
 use crate::{PathsError, Relay};
 
 /// What the line of the bandwidth weights begins with, as in consensus documents.
@@ -118,7 +119,7 @@ fn parse_weights(line: &str) -> Result<BandwidthWeights, String> {
     let mut found = BTreeSet::new();
     for word in line.split(' ') {
         let given = word.split_once('=');
-        let given = given.and_then(|(name, value)| Some((name, value.parse::<u32>().ok()?)));
+        let given = given.and_then(|(name, value)| Some((name, number::<u32>(value)?)));
         let mut known = named(&mut weights);
         let place = known
             .iter_mut()
@@ -168,7 +169,7 @@ fn parse_relay(line: &str) -> Result<PopulationRelay, String> {
     Ok(PopulationRelay {
         relay: Relay::parse(fingerprint, continent, bandwidth)?,
         flags: parse_flags(flags)?,
-        weight: weight.parse().map_err(|_| {
+        weight: number(weight).ok_or_else(|| {
             format!("has the weight \"{weight}\"; allowed are whole numbers from 0 on")
         })?,
         family: optional(family, parse_family)?,
@@ -190,15 +191,12 @@ fn parse_flags(names: &str) -> Result<Flags, String> {
 
 fn parse_family(family: &str) -> Result<u32, String> {
     let allowed = "allowed are whole numbers, or nothing";
-    family
-        .parse()
-        .map_err(|_| format!("has the family \"{family}\"; {allowed}"))
+    number(family).ok_or_else(|| format!("has the family \"{family}\"; {allowed}"))
 }
 
 fn parse_network(network: &str) -> Result<u16, String> {
     let halves = network.split_once('.');
-    let bytes =
-        halves.and_then(|(first, second)| Some([first.parse().ok()?, second.parse().ok()?]));
+    let bytes = halves.and_then(|(first, second)| Some([number(first)?, number(second)?]));
     bytes.map(u16::from_be_bytes).ok_or_else(|| {
         format!(
             "has the network \"{network}\"; allowed is the first half of an IPv4 address, such as \

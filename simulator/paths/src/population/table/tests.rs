@@ -97,6 +97,21 @@ fn errors_name_the_file_the_line_and_what_is_allowed() {
             "line 3: has the weight \"-1\"; allowed are whole",
         ),
         (
+            ",AF,1,0,",
+            ",AF,1,+1,",
+            "line 3: has the weight \"+1\"; allowed are whole",
+        ),
+        (
+            ",AF,1,0,",
+            ",AF,+1,0,",
+            "line 3: has the bandwidth \"+1\"; allowed are whole",
+        ),
+        (
+            "Wed=",
+            "Wed=+",
+            "t.csv, line 1: has the bandwidth weight \"Wed=+",
+        ),
+        (
             "Exit Fast Guard",
             "Exit Quick",
             "line 6: has the flag \"Quick\"; allowed are Exit",
@@ -105,6 +120,16 @@ fn errors_name_the_file_the_line_and_what_is_allowed() {
             ",0,192.0",
             ",x,192.0",
             "line 3: has the family \"x\"; allowed are whole",
+        ),
+        (
+            ",0,192.0",
+            ",+0,192.0",
+            "line 3: has the family \"+0\"; allowed are whole",
+        ),
+        (
+            ",192.0",
+            ",192.+0",
+            "line 3: has the network \"192.+0\"; allowed is the first half",
         ),
         (
             ",192.0",
