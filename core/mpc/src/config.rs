@@ -40,7 +40,8 @@ pub struct Config {
     /// alone does not fill a relay; more than that only makes queues longer.
     pub queue_limit: f64,
     /// The proven gap at which the solver stops, relative to the square of the mean rate, per
-    /// circuit: rates of 1e-6 are within 1e-3 of a mean rate even in the worst case.
+    /// circuit: with 1e-6 and `n` circuits a rate of the first step is within `1e-3 * sqrt(n)` of a
+    /// mean rate even if all of the gap is in this one; later steps count less.
     pub tolerance: f64,
     /// Most iterations of a solve, 1 to 200.
     pub max_iterations: u32,

@@ -219,7 +219,7 @@ fn stated_at(stated: f64) -> f64 {
 #[test]
 fn circuits_have_little_more_of_a_link_than_its_operator_states() {
     let [half, right] = [0.5, 1.0].map(stated_at);
-    // Windows hold 1.1 times what the words say, and four cells.
+    // Windows hold 1.25 times what the words say, and four cells.
     assert!((0.4..0.65).contains(&half), "{half} of the link with half");
     assert!(right > 0.8, "{right} of the link with what it is");
 }
