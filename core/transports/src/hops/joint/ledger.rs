@@ -19,7 +19,7 @@ const GROWTH: f64 = 1.25;
 const KEPT: f64 = 0.870_550_563_296_124_1;
 /// After so many periods next to nothing is left.
 const FORGOTTEN: u64 = 100;
-/// A flow is quiet if its count is below this part of the mean of busy flows.
+/// A flow is quiet if its count is at most this part of the mean of busy flows.
 const QUIET: f64 = 0.5;
 /// Tokens beyond this part of the bucket's depth are for who asks, within the time after it: a
 /// bucket that is full when users come helps them, and empties without a jolt.
