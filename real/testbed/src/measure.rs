@@ -22,6 +22,9 @@ pub(crate) const SAMPLE: Duration = Duration::from_millis(100);
 const STAGGER: Duration = Duration::from_millis(15);
 /// Silence between the last preparation and the downloads.
 pub(crate) const SETTLE: Duration = Duration::from_millis(500);
+/// How long the relays' accounts of the last cells are waited for: they come a tenth of a second behind them, and
+/// later where the machine is busy.
+const LAST_ACCOUNT: Duration = Duration::from_secs(5);
 
 /// Why there is no measurement.
 #[derive(Debug)]
@@ -231,9 +234,11 @@ impl<'a> Crew<'a> {
                 }
             }
         }
-        // The account of the last cells comes a tenth of a second behind them.
-        clock::sleep(2 * SAMPLE);
-        recorder.account();
+        let end = clock::now();
+        while !recorder.knows(end) && end.elapsed() < LAST_ACCOUNT {
+            clock::sleep(SAMPLE);
+            recorder.account();
+        }
         let (complete, unfinished) = self.sort(&over, begin);
         Ok(recorder.finish(complete, unfinished))
     }

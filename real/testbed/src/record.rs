@@ -133,6 +133,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Whether the relays' accounts are of this moment or later ones.
+    pub(crate) fn knows(&self, moment: Instant) -> bool {
+        let accounts = self.latest[0].iter().zip(&self.epochs);
+        let mut at = accounts.map(|(account, epoch)| {
+            *epoch + std::time::Duration::from_nanos(account.at.as_nanos())
+        });
+        at.all(|at| at >= moment)
+    }
+
     /// What circuits did, from what the exit has of each of their legs. Whose leg is whose is not known: each circuit
     /// gets the same part.
     fn of_circuits(&self, legs: Vec<u64>) -> Vec<u64> {
