@@ -296,22 +296,20 @@ def quantities() -> dict[str, dict[str, Any]]:
 def _scenario(scenario: Any) -> dict[str, Any]:
     import tomllib
 
-    found: dict[str, Any]
+    file = ""
     if isinstance(scenario, Mapping):
-        found = plain(scenario, "")
-        return found
-    text = str(scenario)
-    if "\n" in text:
+        content: Mapping[str, Any] = scenario
+    elif "\n" in str(scenario):
         try:
-            found = plain(tomllib.loads(text), "")
+            content = tomllib.loads(str(scenario))
         except tomllib.TOMLDecodeError as error:
             raise HopflowError(f"the scenario is no TOML: {error}") from error
-        return found
-    content = read_scenario(text)
+    else:
+        content, file = read_scenario(str(scenario)), f"{scenario}: "
     try:
-        found = plain(content, "")
+        found: dict[str, Any] = plain(content, "")
     except HopflowError as error:
-        raise HopflowError(f"{text}: {error}") from error
+        raise HopflowError(f"{file}{error}") from error
     return found
 
 

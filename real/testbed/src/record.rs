@@ -113,7 +113,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn account(&mut self) {
         let accounts = self.testbed.accounts();
         let exit = &accounts[EXIT];
-        let at = self.epochs[EXIT] + std::time::Duration::from_nanos(exit.at.as_nanos());
+        let at = taken_at(self.epochs[EXIT], exit);
         if self.packaged.latest().is_none_or(|last| last < at) {
             let cells = |flow: &FlowView| flow.departed.get() + flow.queued.get();
             let circuits = exit.flows.iter();
@@ -133,13 +133,10 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Whether the relays' accounts are of this moment or later ones.
-    pub(crate) fn knows(&self, moment: Instant) -> bool {
-        let accounts = self.latest[0].iter().zip(&self.epochs);
-        let mut at = accounts.map(|(account, epoch)| {
-            *epoch + std::time::Duration::from_nanos(account.at.as_nanos())
-        });
-        at.all(|at| at >= moment)
+    /// Whether the relays' accounts are of this time or later ones.
+    pub(crate) fn knows(&self, since: Instant) -> bool {
+        let mut accounts = self.latest[0].iter().zip(&self.epochs);
+        accounts.all(|(account, epoch)| taken_at(*epoch, account) >= since)
     }
 
     /// What circuits did, from what the exit has of each of their legs. Whose leg is whose is not known: each circuit
@@ -270,6 +267,11 @@ impl<'a> Recorder<'a> {
         }
         moments
     }
+}
+
+/// When an account was taken, by a relay whose clock began then.
+fn taken_at(epoch: Instant, account: &Account) -> Instant {
+    epoch + std::time::Duration::from_nanos(account.at.as_nanos())
 }
 
 /// What a relay does, from its latest account and the one before.

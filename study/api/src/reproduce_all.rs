@@ -131,23 +131,38 @@ mod tests {
     /// A file that stands for the program.
     const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
 
+    fn order_in(folder: &Path) -> Order {
+        Order {
+            out: Some(folder.to_owned()),
+            ..Order::default()
+        }
+    }
+
+    fn make_each(
+        ids: &[&str],
+        order: &Order,
+        tell: &dyn Fn(&str),
+    ) -> Result<AllReproduced, Failure> {
+        let runner = Runner {
+            order,
+            caller: &Caller::new("hopflow reproduce all", PROGRAM),
+            monitor: &Silent,
+        };
+        let some: Vec<_> = ids.iter().map(|id| find(id).unwrap()).collect();
+        reproduce_each(&some, &runner, tell)
+    }
+
     #[test]
     fn what_cannot_be_made_is_a_line_and_does_not_end_the_others() {
         let folder = tempfile::tempdir().unwrap();
         let order = Order {
-            out: Some(folder.path().to_owned()),
             circuits: Some(folder.path().join("none.dat")),
-            ..Order::default()
-        };
-        let runner = Runner {
-            order: &order,
-            caller: &Caller::new("hopflow reproduce all", PROGRAM),
-            monitor: &Silent,
+            ..order_in(folder.path())
         };
         let lines = Mutex::new(Vec::new());
         let tell = |line: &str| lines.lock().unwrap().push(line.to_owned());
-        let some = ["backtap-fig4", "predictor-fig3"].map(|id| find(id).unwrap());
-        let all = reproduce_each(&some, &runner, &tell).unwrap();
+        let some = ["backtap-fig4", "predictor-fig3"];
+        let all = make_each(&some, &order, &tell).unwrap();
         let lines = lines.into_inner().unwrap();
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(
@@ -177,17 +192,8 @@ mod tests {
         let manifest = hopflow_results::Manifest::new("0", "predictor-fig3", "");
         out.write_manifest(&manifest).unwrap();
         out.write_extra("values.csv", "mine").unwrap();
-        let order = Order {
-            out: Some(folder.path().to_owned()),
-            ..Order::default()
-        };
-        let runner = Runner {
-            order: &order,
-            caller: &Caller::new("hopflow reproduce all", PROGRAM),
-            monitor: &Silent,
-        };
-        let some = [find("predictor-fig3").unwrap()];
-        let failure = reproduce_each(&some, &runner, &|_| {}).unwrap_err();
+        let order = order_in(folder.path());
+        let failure = make_each(&["predictor-fig3"], &order, &|_| {}).unwrap_err();
         assert_eq!(failure.kind(), Kind::BadInput);
         let message = failure.message();
         let name = folder.path().display().to_string();
@@ -221,17 +227,8 @@ mod tests {
         let occupied = folder.path().join("predictor-fig3");
         std::fs::create_dir_all(&occupied).unwrap();
         std::fs::write(occupied.join("precious.txt"), "mine").unwrap();
-        let order = Order {
-            out: Some(folder.path().to_owned()),
-            ..Order::default()
-        };
-        let runner = Runner {
-            order: &order,
-            caller: &Caller::new("hopflow reproduce all", PROGRAM),
-            monitor: &Silent,
-        };
-        let some = [find("predictor-fig3").unwrap()];
-        let all = reproduce_each(&some, &runner, &|_| {}).unwrap();
+        let order = order_in(folder.path());
+        let all = make_each(&["predictor-fig3"], &order, &|_| {}).unwrap();
         let failure = all.check(&order).unwrap_err();
         assert_eq!(failure.kind(), Kind::BadInput);
         assert_eq!(

@@ -345,13 +345,16 @@ impl Pool {
 
     /// Whether there is room for a circuit more, or one without streams whose place it may take.
     fn has_room(&self) -> bool {
-        let mut circuits = self.circuits.values();
-        self.circuits.len() < self.config.most as usize || circuits.any(CircuitRecord::is_idle)
+        !self.is_full() || self.circuits.values().any(CircuitRecord::is_idle)
+    }
+
+    fn is_full(&self) -> bool {
+        self.circuits.len() >= self.config.most as usize
     }
 
     /// Whether there is room for a circuit more, if need be in place of the oldest without streams.
     fn make_room(&mut self) -> bool {
-        if self.circuits.len() < self.config.most as usize {
+        if !self.is_full() {
             return true;
         }
         let idle = self

@@ -137,6 +137,16 @@ impl Scene {
         panic!("the exit hears of no stream");
     }
 
+    /// Begins a stream whose connection has a place.
+    fn begin_to_connect(
+        &mut self,
+        circuit: CircuitKey,
+        target: SocketAddr,
+    ) -> (StreamHandle, PlaceKey) {
+        let stream = self.begin(circuit, target);
+        (stream, self.exit.table.place(stream).unwrap())
+    }
+
     fn tell<T>(&mut self, tell: impl FnOnce(&mut Exit, &mut Cx<'_>) -> T) -> T {
         let mut cx = Cx {
             now: self.now,
@@ -223,8 +233,7 @@ fn an_address_without_a_route_does_not_hide_what_came_of_another() {
         let mut scene = Scene::new(Overlay::default());
         let circuit = scene.build();
         let (_listener, address) = server();
-        let stream = scene.begin(circuit, address);
-        let place = scene.exit.table.place(stream).unwrap();
+        let (_, place) = scene.begin_to_connect(circuit, address);
         let opening = scene.exit.table.opening(place).unwrap();
         (opening.rest, opening.refusal) = (vec![group], refusal);
         scene.tell(|exit, cx| exit.try_next(cx, place));
@@ -237,8 +246,7 @@ fn what_came_of_an_address_counts_before_one_without_a_route() {
     let mut scene = Scene::new(Overlay::default());
     let circuit = scene.build();
     let (_listener, address) = server();
-    let stream = scene.begin(circuit, address);
-    let place = scene.exit.table.place(stream).unwrap();
+    let (_, place) = scene.begin_to_connect(circuit, address);
     let opening = scene.exit.table.opening(place).unwrap();
     let noted = [
         Reply::NetworkUnreachable,
@@ -339,8 +347,7 @@ fn many_addresses_have_two_seconds_each_until_the_time_is_over() {
     let mut scene = Scene::new(Overlay::default());
     let circuit = scene.build();
     let (_listener, address) = server();
-    let stream = scene.begin(circuit, address);
-    let place = scene.exit.table.place(stream).unwrap();
+    let (_, place) = scene.begin_to_connect(circuit, address);
     let now = scene.now;
     let opening = scene.exit.table.opening(place).unwrap();
     opening.rest = vec![address; 7];
@@ -529,8 +536,7 @@ fn a_name_for_which_there_is_no_room_is_not_one_that_does_not_exist() {
     let mut scene = Scene::new(Overlay::default());
     let circuit = scene.build();
     let (_listener, address) = server();
-    let stream = scene.begin(circuit, address);
-    let place = scene.exit.table.place(stream).unwrap();
+    let (stream, place) = scene.begin_to_connect(circuit, address);
     let owner = scene.exit.owners.owner(place).unwrap();
     // The threads that look names up take a few.
     for number in 0..10_000 {
