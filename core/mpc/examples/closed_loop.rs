@@ -31,12 +31,7 @@ fn main() {
 fn variants() -> Vec<Scheme> {
     let mut schemes = Vec::new();
     for form in [Form::Coded, Form::Printed] {
-        let base = Scheme {
-            config: Config::new(form),
-            shift: 2,
-            inflow: 1.0,
-            loss: 0.0,
-        };
+        let base = Scheme::new(Config::new(form));
         for r_max in [1.0, 2.0] {
             for (shift, pin) in [(2, 2), (2, 1), (2, 0), (1, 1), (0, 0), (0, 2)] {
                 let config = Config {
@@ -45,9 +40,8 @@ fn variants() -> Vec<Scheme> {
                     ..base.config.clone()
                 };
                 schemes.push(Scheme {
-                    config,
                     shift,
-                    ..base.clone()
+                    ..Scheme::new(config)
                 });
             }
         }
@@ -56,29 +50,20 @@ fn variants() -> Vec<Scheme> {
                 queue_limit,
                 ..base.config.clone()
             };
-            schemes.push(Scheme {
-                config,
-                ..base.clone()
-            });
+            schemes.push(Scheme::new(config));
         }
         let config = Config {
             pin: 1,
             queue_limit: 40.0,
             ..base.config.clone()
         };
-        schemes.push(Scheme {
-            config,
-            ..base.clone()
-        });
+        schemes.push(Scheme::new(config));
         for discount in [0.7, 0.9] {
             let config = Config {
                 discount,
                 ..base.config.clone()
             };
-            schemes.push(Scheme {
-                config,
-                ..base.clone()
-            });
+            schemes.push(Scheme::new(config));
         }
         schemes.push(Scheme {
             inflow: 0.95,

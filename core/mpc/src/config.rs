@@ -35,6 +35,11 @@ pub struct Config {
     /// successors' plans are read from step 2 on this must be 2: with less circuits can stall,
     /// with more they stop.
     pub pin: usize,
+    /// The part of a fair share (the capacity over the busy circuits) that each circuit without a
+    /// pinned rate keeps of every step, 0 to 1. Coded form only. Where pins leave less, it comes on
+    /// top of the capacity: a source that announces what it does not send cannot stop the others.
+    /// The paper and the code keep nothing.
+    pub reserve: f64,
     /// Longest queue of a circuit, in cells; the paper's s^max. Soft: exceeded only where it must
     /// be, at a price above that of any rate. Below two steps of the capacity a circuit that is
     /// alone does not fill a relay; more than that only makes queues longer.
@@ -59,6 +64,7 @@ impl Config {
                 Form::Coded => 1.0,
             },
             pin: 2,
+            reserve: 0.0,
             queue_limit: 100.0,
             tolerance: 1e-6,
             max_iterations: 60,
@@ -73,6 +79,7 @@ impl Config {
         let Self {
             discount,
             r_max,
+            reserve,
             queue_limit,
             tolerance,
             ..
@@ -96,6 +103,7 @@ impl Config {
             self.pin <= self.horizon,
             "0 to the horizon",
         )?;
+        check("reserve", reserve, (0.0..=1.0).contains(&reserve), "0 to 1")?;
         check(
             "queue_limit",
             queue_limit,

@@ -110,8 +110,10 @@ impl Greedy {
         }
         let mut capacity = problem.capacity_in;
         if problem.form == Form::Coded && k < problem.pin {
-            capacity = self.fill_pins(problem, k, capacity);
-            // The pinned circuits are served; the others share what is left.
+            let (left, kept) = (self.fill_pins(problem, k, capacity), problem.kept(k));
+            // The pinned circuits are served; the others share what is left, or what is kept for them.
+            capacity = left.max(kept);
+            self.plans.capacity_in[k] += (kept - left).max(0.0);
             for circuit in 0..n {
                 if fixed(circuit) {
                     self.caps[circuit] = 0.0;

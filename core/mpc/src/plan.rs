@@ -41,6 +41,8 @@ impl Plan<'_> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plans {
     pub(crate) horizon: usize,
+    /// Most cells that come in at each step: the relay's capacity, and what is kept besides it.
+    pub(crate) capacity_in: Vec<f64>,
     pub(crate) r_in: Vec<f64>,
     pub(crate) r_out: Vec<f64>,
     pub(crate) r_virtual: Vec<f64>,
@@ -53,6 +55,9 @@ impl Plans {
     /// Makes all plans of `problem` zero.
     pub(crate) fn reset(&mut self, problem: &Problem) {
         self.horizon = problem.horizon;
+        self.capacity_in.clear();
+        self.capacity_in
+            .resize(problem.horizon, problem.capacity_in);
         for rates in [&mut self.r_in, &mut self.r_out, &mut self.r_virtual] {
             rates.clear();
             rates.resize(problem.len() * problem.horizon, 0.0);
@@ -74,7 +79,7 @@ impl Plans {
                 self.r_in[at] = clip(self.r_in[at], most);
             }
             let pinned = |circuit: usize| problem.is_fixed(circuit, k);
-            fit(&mut self.r_in, problem, k, problem.capacity_in, pinned);
+            fit(&mut self.r_in, problem, k, self.capacity_in[k], pinned);
             for circuit in 0..n {
                 let at = circuit * problem.horizon + k;
                 let [arrived, queue, virtual_queue] = &mut self.stock[circuit];

@@ -35,6 +35,7 @@ pub struct Problem {
     pub(crate) form: Form,
     pub(crate) horizon: usize,
     pub(crate) pin: usize,
+    reserve: f64,
     pub(crate) capacity_in: f64,
     pub(crate) capacity_out: f64,
     /// Cells queued, per circuit.
@@ -57,6 +58,7 @@ impl Problem {
             form: config.form,
             horizon: config.horizon,
             pin: config.pin,
+            reserve: config.reserve,
             capacity_in: 0.0,
             capacity_out: 0.0,
             queue: Vec::new(),
@@ -145,6 +147,16 @@ impl Problem {
     /// Whether the incoming rate is set by the pin alone.
     pub(crate) fn is_fixed(&self, circuit: usize, k: usize) -> bool {
         self.form == Form::Coded && k < self.pinned[circuit]
+    }
+
+    /// Capacity for incoming cells that a step keeps for circuits whose rate is not fixed.
+    pub(crate) fn kept(&self, k: usize) -> f64 {
+        let (mut busy, mut free) = (0_u32, 0_u32);
+        for circuit in (0..self.len()).filter(|&circuit| !self.is_idle(circuit)) {
+            busy += 1;
+            free += u32::from(!self.is_fixed(circuit, k));
+        }
+        self.reserve * self.capacity_in * f64::from(free) / f64::from(busy.max(1))
     }
 
     /// The upper bound of an incoming rate by pins; infinite if there is none.

@@ -10,12 +10,7 @@ const STEPS: usize = 90;
 
 /// The defaults, chosen in docs/spec/predictor-mpc.md.
 fn scheme() -> Scheme {
-    Scheme {
-        config: Config::new(Form::Coded),
-        shift: 2,
-        inflow: 1.0,
-        loss: 0.0,
-    }
+    Scheme::new(Config::new(Form::Coded))
 }
 
 fn run(network: &Network, scheme: &Scheme, seed: u64) -> Outcome {
@@ -92,7 +87,7 @@ fn without_pins_front_loaded_plans_stop_circuits_at_an_entry_bottleneck() {
         ..Config::new(Form::Printed)
     };
     let network = fluid::entry_bottleneck();
-    let outcome = run(&network, &Scheme { config, ..scheme() }, 1);
+    let outcome = run(&network, &Scheme::new(config), 1);
     assert!(outcome.starved(&network) > 0, "{outcome:?}");
 }
 
@@ -104,8 +99,40 @@ fn the_printed_form_leaves_a_fifth_of_a_lone_circuits_rate_unless_it_is_drawn_to
             r_max,
             ..Config::new(Form::Printed)
         };
-        run(&network, &Scheme { config, ..scheme() }, 1).throughput(&network)
+        run(&network, &Scheme::new(config), 1).throughput(&network)
     };
     assert!((throughput(1.0) - 0.8).abs() < 0.01);
     assert!(throughput(2.0) > 0.99);
+}
+
+/// Relays pin up to eight steps, as in the transport; those that tell the truth say that two are decided.
+fn beside_liars(reserve: f64, liars: usize) -> f64 {
+    let config = Config {
+        pin: 8,
+        reserve,
+        ..Config::new(Form::Coded)
+    };
+    let scheme = Scheme {
+        decided: 2,
+        liars,
+        ..Scheme::new(config)
+    };
+    // All circuits meet at relay 0.
+    let circuits = (0..=liars).map(|number| vec![2 * number + 1, 0, 2 * number + 2]);
+    let circuits: Vec<_> = circuits.collect();
+    let network = Network {
+        capacities: vec![30.0; 2 * circuits.len() + 1],
+        circuits,
+    };
+    let fair = fluid::fair(&network)[liars];
+    run(&network, &scheme, 1).rates[liars] / fair
+}
+
+#[test]
+fn sources_that_announce_and_do_not_send_stop_nobody_where_plans_have_a_reserve() {
+    for liars in [1, 5] {
+        let (without, with) = (beside_liars(0.0, liars), beside_liars(0.5, liars));
+        assert!(without < 0.05, "{liars}: {without}");
+        assert!(with > 0.45, "{liars}: {with}");
+    }
 }

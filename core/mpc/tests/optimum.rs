@@ -21,7 +21,7 @@ struct Worst {
 }
 
 /// Compares `cases` instances of up to `largest` circuits, drawn from `seed`.
-fn compare(form: Form, seed: u64, cases: u64, largest: u64) -> Worst {
+fn compare(base: &Config, seed: u64, cases: u64, largest: u64) -> Worst {
     let mut worst = Worst::default();
     for case in 0..cases {
         let mut stream = Streams::new(seed).stream("instance", case);
@@ -32,12 +32,15 @@ fn compare(form: Form, seed: u64, cases: u64, largest: u64) -> Worst {
             queue_limit: [0.0, 5.0, 30.0, 100.0][stream.integer(0, 3) as usize],
             tolerance: 1e-9,
             max_iterations: 200,
-            ..Config::new(form)
+            ..base.clone()
         };
         let instance = instance::draw(&mut stream, &config, n);
         worst.take(&config, &instance, case);
     }
-    println!("{form:?}, {cases} instances of up to {largest} circuits: {worst:?}");
+    println!(
+        "{:?}, reserve {}, {cases} instances of up to {largest} circuits: {worst:?}",
+        base.form, base.reserve
+    );
     worst
 }
 
@@ -76,8 +79,17 @@ impl Worst {
 
 #[test]
 fn plans_of_both_forms_agree_with_a_general_solver() {
-    compare(Form::Coded, 1, 120, 12).check();
-    compare(Form::Printed, 2, 120, 12).check();
+    compare(&Config::new(Form::Coded), 1, 120, 12).check();
+    compare(&Config::new(Form::Printed), 2, 120, 12).check();
+}
+
+#[test]
+fn plans_with_a_reserve_agree_with_a_general_solver() {
+    let config = Config {
+        reserve: 0.5,
+        ..Config::new(Form::Coded)
+    };
+    compare(&config, 6, 120, 12).check();
 }
 
 /// A minute or two: `make test-nightly` runs it.
@@ -85,8 +97,9 @@ fn plans_of_both_forms_agree_with_a_general_solver() {
 #[ignore = "takes minutes: make test-nightly"]
 fn plans_of_a_thousand_instances_agree_with_a_general_solver() {
     for form in [Form::Coded, Form::Printed] {
-        compare(form, 3, 400, 20).check();
-        compare(form, 4, 90, 60).check();
-        compare(form, 5, 10, 300).check();
+        let config = Config::new(form);
+        compare(&config, 3, 400, 20).check();
+        compare(&config, 4, 90, 60).check();
+        compare(&config, 5, 10, 300).check();
     }
 }

@@ -233,7 +233,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         family: &PREDICTOR,
         options: "carrier = \"tcp\"\nfeedback = \"out-of-band\"\nhop-delay = \"40 ms\"\n\
                   in-phase = true\nenforce = \"budget\"\nidle-cells = 0\nforget = 1000000\n\
-                  downloads-only = true\ngrant = \"shifted\"\npin = 2\nmemory = 0\n\
+                  downloads-only = true\ngrant = \"shifted\"\npin = 2\nreserve = 0\nmemory = 0\n\
                   horizon = 10\nqueue-target = 100\nqueue-limit = 1000000",
     },
     Preset {

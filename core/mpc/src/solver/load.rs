@@ -63,7 +63,7 @@ impl Loader<'_> {
             core.capacity.share[k] = discount;
             discount *= self.config.discount;
             core.capacity.limit[k] = [self.problem.capacity_out / self.unit; D];
-            core.capacity.limit[k][0] = self.problem.capacity_in / self.unit;
+            core.capacity.limit[k][0] = self.start.capacity_in[k] / self.unit;
         }
     }
 
@@ -82,10 +82,12 @@ impl Loader<'_> {
         let mut scan = Scan {
             queue,
             held: 0.0,
+            largest: 0.0,
             incoming: false,
             leaving: [false; 3],
         };
         for (k, step) in steps.iter_mut().enumerate() {
+            scan.largest = scan.largest.max(core.capacity.limit[k][0]);
             let room = self.room(core.capacity.limit[k], circuit, k, &scan);
             self.load_rates(step, lane, circuit, k, &room);
             scan.update(&room, step.rates[0].0[lane]);
@@ -119,7 +121,7 @@ impl Loader<'_> {
         };
         let incoming = scan.incoming || (!pinned && width_in > TINY);
         let stock = scan.queue + if incoming { reach } else { scan.held + held };
-        let most_in = limits[0] * (k + 1) as f64 + scan.held;
+        let most_in = scan.largest * (k + 1) as f64 + scan.held;
         Room {
             width: [
                 width_in,
@@ -233,6 +235,8 @@ struct Scan {
     queue: f64,
     /// Cells that come in at rates that are held.
     held: f64,
+    /// The largest capacity for incoming cells.
+    largest: f64,
     /// Whether any incoming rate has been free, and any other rate of each kind.
     incoming: bool,
     leaving: [bool; 3],

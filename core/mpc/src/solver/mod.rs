@@ -131,7 +131,7 @@ impl Solver {
         );
         self.greedy.solve(problem);
         self.plans.clone_from(self.greedy.plans());
-        self.trial.reset(problem);
+        self.trial.clone_from(self.greedy.plans());
         self.survey(problem);
         let largest = problem.capacity_in.max(problem.capacity_out);
         let unit = largest / self.busy.len().max(1) as f64;
@@ -163,7 +163,7 @@ impl Solver {
         self.report(problem, method, outcome.iterations, outcome.gap)
     }
 
-    /// Notes which circuits are busy, and what the pinned rates leave of the capacity.
+    /// Notes which circuits are busy, and what the pinned rates leave of the capacities.
     fn survey(&mut self, problem: &Problem) {
         self.busy.clear();
         self.busy
@@ -172,7 +172,7 @@ impl Solver {
         self.spare_in.extend((0..problem.horizon).map(|k| {
             let pinned = (0..problem.len()).filter(|&circuit| problem.is_fixed(circuit, k));
             let held = pinned.map(|circuit| self.plans.r_in[circuit * problem.horizon + k]);
-            problem.capacity_in - held.sum::<f64>()
+            self.plans.capacity_in[k] - held.sum::<f64>()
         }));
     }
 

@@ -16,6 +16,28 @@ pub struct Scheme {
     pub inflow: f64,
     /// Chance that a message is lost or late.
     pub loss: f64,
+    /// Steps that relays without a lie say are decided; pins hold for no more.
+    pub decided: usize,
+    /// So many circuits, the first ones: their first relay announces [`LIE`] cells for all steps
+    /// that can be pinned, and sends nothing.
+    pub liars: usize,
+}
+
+/// Cells per step that a relay announces which lies.
+const LIE: f64 = 1e3;
+
+impl Scheme {
+    /// Relays that tell the truth, all pins decided, no loss.
+    pub fn new(config: Config) -> Self {
+        Self {
+            shift: 2,
+            inflow: 1.0,
+            loss: 0.0,
+            decided: config.pin,
+            liars: 0,
+            config,
+        }
+    }
 }
 
 /// Relays' capacities in cells per step, and the relays that circuits go through.
@@ -162,6 +184,7 @@ impl<'a> Fluid<'a> {
         let path = &self.hops[circuit];
         let age = |message: &Message| self.step - 1 - message.made;
         let edge = hop == 0;
+        let lies = circuit < self.scheme.liars && hop == 1;
         let endless = vec![1e6; horizon];
         let full = vec![capacity; horizon];
         let mut source = [endless, full.clone(), full.clone()];
@@ -181,6 +204,9 @@ impl<'a> Fluid<'a> {
             if from.is_none() {
                 source[1] = vec![0.0; horizon];
             }
+            if lies {
+                source[1] = vec![LIE; horizon];
+            }
         }
         let sink_rate = match path.get(hop + 1).map(|next| &next.at_predecessor) {
             Some(Some(message)) => {
@@ -188,14 +214,16 @@ impl<'a> Fluid<'a> {
             }
             _ => full,
         };
-        self.problem.push(&CircuitData {
+        let data = CircuitData {
             queue: path[hop].queue,
             source_queue: &source[0],
             source_rate: &source[1],
             source_potential: &source[2],
             sink_rate: &sink_rate,
             edge,
-        });
+        };
+        let decided = if lies { horizon } else { self.scheme.decided };
+        self.problem.push_pinned(&data, decided);
     }
 
     fn message(&self, index: usize) -> Message {
@@ -212,9 +240,13 @@ impl<'a> Fluid<'a> {
 
     /// Data moves: what was sent arrives, the edge gives what is asked of it, plans are followed.
     fn send(&mut self) {
-        for path in &mut self.hops {
+        for (circuit, path) in self.hops.iter_mut().enumerate() {
             let mut arriving = path[0].told.as_ref().map_or(0.0, |message| message.r_in[0]);
-            for hop in path {
+            for (number, hop) in path.iter_mut().enumerate() {
+                if circuit < self.scheme.liars && number == 0 {
+                    arriving = 0.0;
+                    continue;
+                }
                 let planned = hop.told.as_ref().map_or(0.0, |message| message.r_out[0]);
                 let there = hop.queue + arriving;
                 let sent = planned.min(there);

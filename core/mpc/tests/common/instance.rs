@@ -14,6 +14,14 @@ pub struct Circuit {
     pub edge: bool,
 }
 
+impl Circuit {
+    /// Whether anything waits or can come.
+    pub fn is_busy(&self, horizon: usize) -> bool {
+        let announced: f64 = self.source_rate[..horizon].iter().sum();
+        self.queue > 0.0 || announced + self.source_queue[horizon - 1] > 0.0
+    }
+}
+
 /// A relay's data.
 #[derive(Clone, Debug)]
 pub struct Instance {

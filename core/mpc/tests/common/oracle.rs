@@ -151,7 +151,7 @@ impl Model<'_> {
             self.circuit(index, circuit);
         }
         for k in 0..self.config.horizon {
-            let mut kinds = vec![(IN, instance.capacity_in), (OUT, instance.capacity_out)];
+            let mut kinds = vec![(IN, self.capacity_in(k)), (OUT, instance.capacity_out)];
             if self.config.form == Form::Printed {
                 kinds.push((VIRTUAL, instance.capacity_out));
             }
@@ -180,6 +180,20 @@ impl Model<'_> {
             circuits: instance.circuits.len(),
             horizon: self.config.horizon,
         }
+    }
+
+    /// The capacity for incoming cells, and what is kept for circuits without pins beyond it.
+    fn capacity_in(&self, k: usize) -> f64 {
+        let (config, capacity) = (self.config, self.instance.capacity_in);
+        if config.form == Form::Printed || k >= config.pin {
+            return capacity;
+        }
+        let busy = |circuit: &&Circuit| circuit.is_busy(config.horizon);
+        let circuits: Vec<_> = self.instance.circuits.iter().filter(busy).collect();
+        let free = circuits.iter().filter(|circuit| circuit.edge).count();
+        let kept = config.reserve * capacity * free as f64 / circuits.len().max(1) as f64;
+        let pinned: f64 = self.pins.iter().skip(k).step_by(config.pin).sum();
+        capacity.max(pinned + kept)
     }
 
     fn circuit(&mut self, index: usize, circuit: &Circuit) {

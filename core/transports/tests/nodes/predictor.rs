@@ -7,6 +7,7 @@ use hopflow_random::Streams;
 use hopflow_sim::spec::{CircuitSpec, NodeSpec, Workload, WorldSpec};
 use hopflow_sim::{MetricSample, Simulated};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
+use hopflow_wire::CELL_DATA;
 use toml::Table;
 
 use crate::world::{circuit, node, preset, run, world};
@@ -136,10 +137,15 @@ fn bear_losses(selective: bool, least: f64) {
 
 /// A circuit whose user fetches 60 KiB again and again, `think` after the last byte.
 fn exchanges(think: Duration) -> WorldSpec {
+    fetches(Bytes::new(60 * 1024), think)
+}
+
+/// A circuit whose user fetches so much again and again.
+fn fetches(response: Bytes, think: Duration) -> WorldSpec {
     let nodes = (0..4).map(|number| relay(number, 10)).collect();
     let mut spec = circuit(&[0, 1, 2, 3], None);
     spec.workload = Arc::new(Workload {
-        response: Some(Bytes::new(60 * 1024)),
+        response: Some(response),
         think: (think, think),
         server_delay: Duration::ZERO,
         server_delay_max: Duration::ZERO,
@@ -162,6 +168,22 @@ fn first_bytes_after_a_short_pause_are_as_fast_as_after_a_long_one() {
             short < 1.2 * long,
             "after {millis} ms: {short} s, not {long}"
         );
+    }
+}
+
+/// The rest of a response takes a whole cell, and is planned as one.
+#[test]
+fn a_response_that_does_not_fill_its_last_cell_is_no_slower() {
+    let fastest = |cells: u64, more: u64| {
+        let bytes = Bytes::new(cells * CELL_DATA as u64 + more);
+        let spec = fetches(bytes, Duration::from_secs(2));
+        let outcome = run(&spec, preset("predictor").as_ref());
+        let times = outcome.downloads.iter().map(|it| it.ttlb);
+        times.min().expect("there are some downloads").as_secs_f64()
+    };
+    for more in [1, 10, 60, 250] {
+        let (rest, whole) = (fastest(120, more), fastest(121, 0));
+        assert!(rest < 1.05 * whole, "{more} bytes: {rest} s, not {whole}");
     }
 }
 

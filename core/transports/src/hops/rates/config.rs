@@ -30,6 +30,11 @@ pub(crate) struct RatesOptions {
     /// by default 8, or as many as the horizon allows.
     #[schemars(range(min = 0, max = 31))]
     pin: Option<u32>,
+    /// The part of a fair share of every step that a circuit keeps whose cells are not announced for
+    /// it, whatever neighbours announce for others. Coded form only; with 0 a neighbour that
+    /// announces and does not send stops all other circuits.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    reserve: f64,
     /// Longest queue of a circuit that plans aim at, in cells: the paper's s^max.
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     queue_target: f64,
@@ -188,6 +193,7 @@ impl Default for RatesOptions {
             discount: problem.discount,
             r_max: None,
             pin: None,
+            reserve: 0.5,
             queue_target: 50.0,
             step: Interval::from_millis(40),
             hop_delay: Duration::ZERO,
@@ -202,7 +208,7 @@ impl Default for RatesOptions {
             idle_cells: Cells::new(4),
             downloads_only: false,
             iterations: 25,
-            most_flows: 2000,
+            most_flows: 500,
             queue_limit: None,
             feedback_delay: Duration::from_millis(1),
             carrier: Carrier::Datagram,
@@ -261,6 +267,7 @@ impl RatesOptions {
             discount: self.discount,
             r_max: self.r_max.unwrap_or(own.r_max),
             pin: self.pin.unwrap_or(8.min(self.horizon - 1)) as usize,
+            reserve: self.reserve,
             queue_limit: self.queue_target,
             ..own
         }

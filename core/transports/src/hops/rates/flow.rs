@@ -8,7 +8,7 @@ use hopflow_units::{Cells, Duration, Instant};
 use hopflow_wire::{CELL_DATA, Carrier, Neighbour};
 
 use super::config::{Enforce, Grant, RatesConfig};
-use super::trajectory::{Downstream, Heard, LONGEST, Upstream, mean, state, sum};
+use super::trajectory::{Downstream, Heard, LONGEST, Report, Upstream, mean, state, sum};
 
 /// More cells than any source holds, or sends in a step.
 const PLENTY: f64 = 1e9;
@@ -23,6 +23,8 @@ const MEMORABLE: f64 = 3.0;
 /// The share of what a successor would have taken and was not sent that is made up for in a step.
 /// All at once would make rates swing, since neither end knows the other's latest plan.
 const CATCH_UP: f64 = 0.25;
+/// Steps after which whatever a neighbour says is news. Numbers of plans come round after 256.
+const OVERTAKEN: f64 = 32.0;
 /// Plans that a flow still sends to its neighbours when it has become idle.
 const LAST_WORDS: u32 = 2;
 
@@ -35,6 +37,8 @@ pub(crate) struct RatesFlow {
     pub(super) planned: Option<usize>,
     /// Steps since it was busy.
     quiet: u32,
+    /// Of the plan that its neighbours heard last.
+    number: u8,
     /// Parts of cells that former steps allowed and that did not make a whole one: sent, and taken.
     parts: [f64; 2],
     sent: Sent,
@@ -67,6 +71,7 @@ impl Default for RatesFlow {
             successor: None,
             planned: None,
             quiet: 0,
+            number: 0,
             parts: [0.0; 2],
             sent: Sent::default(),
             lead: Duration::ZERO,
@@ -159,6 +164,8 @@ pub(super) struct Outlook {
     pub(super) capacity: f64,
     pub(super) grant: Grant,
     pub(super) horizon: usize,
+    /// Whether the rest of the data takes a whole cell, as it does on its way.
+    pub(super) whole: bool,
 }
 
 /// A flow's data for the problem; kept, so that nothing is allocated for each flow.
@@ -203,7 +210,8 @@ impl Outlook {
         }
         scratch.edge = entry.site.role == Role::Source;
         if scratch.edge {
-            let waits = entry.pending.as_f64() / CELL_DATA as f64;
+            let cells = entry.pending.as_f64() / CELL_DATA as f64;
+            let waits = if self.whole { cells.ceil() } else { cells };
             scratch.source_queue.push(waits);
             scratch.source_potential.push(PLENTY);
         } else if let Some(heard) = self.fresh(entry.state.predecessor.as_ref()) {
@@ -240,7 +248,7 @@ impl Outlook {
     fn look_up(&self, heard: &Heard<Downstream>, scratch: &mut Scratch) {
         let from = self.steps(self.since(heard));
         let said = &heard.said;
-        scratch.settled = self.steps(said.lead) as usize;
+        scratch.settled = (said.lead.as_nanos() / self.step.as_nanos()) as usize;
         for k in 0..self.horizon {
             let at = from + k as f64;
             scratch.source_queue.push(state(&said.queue, at + 1.0));
@@ -273,41 +281,24 @@ impl Outlook {
 }
 
 impl RatesFlow {
-    /// Takes what a neighbour says: on average with what it said before, unless it says that it is
-    /// idle. A rest of its former plan would keep the flow busy here until it is forgotten.
+    /// The number of the plan that the neighbours hear next.
+    pub(super) const fn next_number(&mut self) -> u8 {
+        self.number = self.number.wrapping_add(1);
+        self.number
+    }
+
+    /// Takes what a neighbour says, unless something newer has overtaken it.
     pub(super) fn hear(
         &mut self,
         config: &RatesConfig,
         now: Instant,
         (sender, body): (Neighbour, &[u8]),
     ) -> Result<(), Violation> {
-        let steps = |at: Instant| {
-            let since = now.saturating_since(at);
-            since.as_secs_f64() / config.step.as_secs_f64()
-        };
-        // What is older than this was said of other times, or was forgotten.
-        let fresh = |at: Instant| steps(at) <= MEMORABLE;
+        let (step, memory) = (config.step, config.exchange.memory);
         match sender {
-            Neighbour::Predecessor => {
-                let said = Downstream::decode(body)?;
-                let idle = said.is_idle();
-                let known = self.predecessor.as_mut();
-                match known.filter(|heard| fresh(heard.at) && !idle) {
-                    Some(heard) => heard.follow(now, said, config.exchange.memory, steps(heard.at)),
-                    None => self.predecessor = Some(Heard { at: now, said }),
-                }
-            }
-            Neighbour::Successor => {
-                let said = Upstream::decode(body)?;
-                let idle = said.is_idle();
-                let known = self.successor.as_mut();
-                match known.filter(|heard| fresh(heard.at) && !idle) {
-                    Some(heard) => heard.follow(now, said, config.exchange.memory, steps(heard.at)),
-                    None => self.successor = Some(Heard { at: now, said }),
-                }
-            }
+            Neighbour::Predecessor => take(&mut self.predecessor, body, (now, step), memory),
+            Neighbour::Successor => take(&mut self.successor, body, (now, step), memory),
         }
-        Ok(())
     }
 
     /// Sets the flow's gates by the first rates of its plan, or if it is idle so that a little may
@@ -365,6 +356,34 @@ impl RatesFlow {
     pub(super) const fn speaks(&self) -> bool {
         self.quiet <= LAST_WORDS
     }
+}
+
+/// Takes what a neighbour says: on average with what it said before, unless it says that it is
+/// idle. A rest of its former plan would keep the flow busy here until it is forgotten.
+fn take<T: Report>(
+    known: &mut Option<Heard<T>>,
+    body: &[u8],
+    (now, step): (Instant, Duration),
+    memory: f64,
+) -> Result<(), Violation> {
+    let (number, mut said) = T::decode(body)?;
+    if let Some(heard) = known {
+        let since = now.saturating_since(heard.at).as_secs_f64() / step.as_secs_f64();
+        let ahead = number.wrapping_sub(heard.number);
+        if since <= OVERTAKEN && !(1..128).contains(&ahead) {
+            return Ok(());
+        }
+        // What is older than this was said of other times, or was forgotten.
+        if since <= MEMORABLE && !said.is_idle() {
+            said.keep(&heard.said, memory, since);
+        }
+    }
+    *known = Some(Heard {
+        at: now,
+        number,
+        said,
+    });
+    Ok(())
 }
 
 /// Lets `rate` cells per step pass evenly.
@@ -437,10 +456,10 @@ mod tests {
             rate: vec![20.0; HORIZON],
         };
         let later = Instant::ZERO + config.step;
-        for (at, down, up) in [(Instant::ZERO, &busy, &takes), (later, down, up)] {
+        for (at, number, down, up) in [(Instant::ZERO, 1, &busy, &takes), (later, 2, down, up)] {
             let bodies = [
-                (Neighbour::Predecessor, down.encode()),
-                (Neighbour::Successor, up.encode()),
+                (Neighbour::Predecessor, down.encode(number)),
+                (Neighbour::Successor, up.encode(number)),
             ];
             for (from, body) in &bodies {
                 flow.hear(&config, at, (*from, body)).unwrap();
@@ -479,6 +498,31 @@ mod tests {
             assert_eq!(found.len(), HORIZON);
             assert!(found.iter().all(|it| (it - expected).abs() < 1e-9));
         }
+    }
+
+    #[test]
+    fn plans_that_newer_ones_have_overtaken_are_not_taken() {
+        let config = config();
+        let takes = |rate: f64| Upstream {
+            rate: vec![rate; HORIZON],
+        };
+        let mut flow = RatesFlow::default();
+        let mut hear = |number: u8, rate: f64, steps: u64| {
+            let body = takes(rate).encode(number);
+            let at = Instant::ZERO + config.step * steps;
+            flow.hear(&config, at, (Neighbour::Successor, &body))
+                .unwrap();
+            flow.successor.as_ref().unwrap().said.rate[0]
+        };
+        // Numbers come round; what is ten steps later is not averaged.
+        assert_eq!(hear(254, 5.0, 0), 5.0);
+        assert_eq!(hear(1, 7.0, 10), 7.0);
+        for number in [1, 0, 255, 254] {
+            assert_eq!(hear(number, 9.0, 11), 7.0, "{number}");
+        }
+        assert_eq!(hear(2, 8.0, 20), 8.0);
+        // After a long silence whatever comes is news.
+        assert_eq!(hear(2, 3.0, 60), 3.0);
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::hops::shared::ignore;
 use crate::layer::LayerOptions;
 use crate::round::BaseRtts;
 
-use config::{Feedback, RatesConfig, RatesOptions};
+use config::{Enforce, Feedback, RatesConfig, RatesOptions};
 use flow::{Outlook, RatesFlow, Scratch};
 use trajectory::{Downstream, Upstream};
 
@@ -269,6 +269,7 @@ impl PredictedRates {
             capacity: self.capacity,
             grant: self.config.grant,
             horizon: self.config.problem.horizon,
+            whole: self.config.enforce == Enforce::Pace,
         };
         let busy = outlook.look(entry, &mut self.scratch);
         let (data, settled) = (self.scratch.data(), self.scratch.settled);
@@ -308,13 +309,14 @@ impl PredictedRates {
         if !entry.state.speaks() {
             return;
         }
+        let number = entry.state.next_number();
         if site.prev.is_some() {
             let said = Upstream::of(plan.as_ref(), &config.problem);
-            messages.push((site.flow, Neighbour::Predecessor, said.encode()));
+            messages.push((site.flow, Neighbour::Predecessor, said.encode(number)));
         }
         if site.next.is_some() {
             let said = Downstream::of(plan.as_ref(), entry.state.lead, &config.problem);
-            messages.push((site.flow, Neighbour::Successor, said.encode()));
+            messages.push((site.flow, Neighbour::Successor, said.encode(number)));
         }
     }
 }

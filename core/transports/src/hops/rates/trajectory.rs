@@ -36,33 +36,22 @@ pub(super) struct Upstream {
 pub(super) struct Heard<T> {
     /// When.
     pub(super) at: Instant,
+    /// The plan's number; one that comes later has a higher one, modulo 256.
+    pub(super) number: u8,
     /// What it said.
     pub(super) said: T,
 }
 
-impl Heard<Downstream> {
-    /// Takes what is said anew, with `memory` of what was said before, `steps` steps ago.
-    pub(super) fn follow(&mut self, at: Instant, said: Downstream, memory: f64, steps: f64) {
-        let old = std::mem::replace(&mut self.said, said);
-        self.at = at;
-        let new = &mut self.said;
-        blend(&mut new.rate, memory, |k| mean(&old.rate, steps + k));
-        blend(&mut new.queue, memory, |k| {
-            state(&old.queue, steps + k + 1.0)
-        });
-        blend(&mut new.potential, memory, |k| {
-            mean(&old.potential, steps + k)
-        });
-    }
-}
+/// What neighbours tell each other of their plans.
+pub(super) trait Report: Sized {
+    /// Reads a message: the plan's number, and what it says.
+    fn decode(body: &[u8]) -> Result<(u8, Self), Violation>;
 
-impl Heard<Upstream> {
-    /// Takes what is said anew, with `memory` of what was said before, `steps` steps ago.
-    pub(super) fn follow(&mut self, at: Instant, said: Upstream, memory: f64, steps: f64) {
-        let old = std::mem::replace(&mut self.said, said);
-        self.at = at;
-        blend(&mut self.said.rate, memory, |k| mean(&old.rate, steps + k));
-    }
+    /// Whether the flow rests.
+    fn is_idle(&self) -> bool;
+
+    /// Keeps `memory` of what was said before, `steps` steps ago.
+    fn keep(&mut self, old: &Self, memory: f64, steps: f64);
 }
 
 /// Lets a trajectory keep `memory` of an older one.
@@ -73,17 +62,12 @@ fn blend(new: &mut [f64], memory: f64, old: impl Fn(f64) -> f64) {
 }
 
 impl Downstream {
-    /// Whether nothing waits and nothing will come.
-    pub(super) fn is_idle(&self) -> bool {
-        let mut all = self.rate.iter().chain(&self.queue);
-        all.all(|cells| *cells == 0.0)
-    }
-
-    /// A byte with the number of steps and whether there are potentials, the lead, and the
-    /// trajectories.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    /// The plan's number, a byte with the number of steps and whether there are potentials, the
+    /// lead, and the trajectories.
+    pub(super) fn encode(&self, number: u8) -> Vec<u8> {
         let steps = self.rate.len() as u8;
-        let mut out = vec![steps | if self.potential.is_empty() { 0 } else { 0x80 }];
+        let potentials = if self.potential.is_empty() { 0 } else { 0x80 };
+        let mut out = vec![number, steps | potentials];
         let ticks = self.lead.as_nanos() / TICK.as_nanos();
         out.extend((ticks.min(u16::MAX.into()) as u16).to_be_bytes());
         for trajectory in [&self.rate, &self.queue, &self.potential] {
@@ -91,9 +75,11 @@ impl Downstream {
         }
         out
     }
+}
 
-    pub(super) fn decode(body: &[u8]) -> Result<Self, Violation> {
-        let (&[first, hi, lo], rest) = body
+impl Report for Downstream {
+    fn decode(body: &[u8]) -> Result<(u8, Self), Violation> {
+        let (&[number, first, hi, lo], rest) = body
             .split_first_chunk()
             .ok_or(Violation::UnreadableMessage)?;
         let steps = usize::from(first & 0x7f);
@@ -101,36 +87,59 @@ impl Downstream {
         let (rate, rest) = decode(rest, steps)?;
         let (queue, rest) = decode(rest, steps)?;
         let (potential, rest) = decode(rest, if first & 0x80 == 0 { 0 } else { steps })?;
-        rest.is_empty()
-            .then_some(Self {
-                lead,
-                rate,
-                queue,
-                potential,
-            })
-            .ok_or(Violation::UnreadableMessage)
+        let said = Self {
+            lead,
+            rate,
+            queue,
+            potential,
+        };
+        let whole = rest.is_empty().then_some((number, said));
+        whole.ok_or(Violation::UnreadableMessage)
+    }
+
+    /// Whether nothing waits and nothing will come.
+    fn is_idle(&self) -> bool {
+        let mut all = self.rate.iter().chain(&self.queue);
+        all.all(|cells| *cells == 0.0)
+    }
+
+    fn keep(&mut self, old: &Self, memory: f64, steps: f64) {
+        blend(&mut self.rate, memory, |k| mean(&old.rate, steps + k));
+        blend(&mut self.queue, memory, |k| {
+            state(&old.queue, steps + k + 1.0)
+        });
+        blend(&mut self.potential, memory, |k| {
+            mean(&old.potential, steps + k)
+        });
     }
 }
 
 impl Upstream {
-    /// Whether there is no plan. One that takes nothing is a plan, and has more than one step.
-    pub(super) fn is_idle(&self) -> bool {
-        self.rate == [0.0]
-    }
-
-    /// A byte with the number of steps, and the trajectory.
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![self.rate.len() as u8];
+    /// The plan's number, a byte with the number of steps, and the trajectory.
+    pub(super) fn encode(&self, number: u8) -> Vec<u8> {
+        let mut out = vec![number, self.rate.len() as u8];
         encode(&self.rate, &mut out);
         out
     }
+}
 
-    pub(super) fn decode(body: &[u8]) -> Result<Self, Violation> {
-        let (&steps, rest) = body.split_first().ok_or(Violation::UnreadableMessage)?;
+impl Report for Upstream {
+    fn decode(body: &[u8]) -> Result<(u8, Self), Violation> {
+        let (&[number, steps], rest) = body
+            .split_first_chunk()
+            .ok_or(Violation::UnreadableMessage)?;
         let (rate, rest) = decode(rest, steps.into())?;
-        rest.is_empty()
-            .then_some(Self { rate })
-            .ok_or(Violation::UnreadableMessage)
+        let whole = rest.is_empty().then_some((number, Self { rate }));
+        whole.ok_or(Violation::UnreadableMessage)
+    }
+
+    /// Whether there is no plan. One that takes nothing is a plan, and has more than one step.
+    fn is_idle(&self) -> bool {
+        self.rate == [0.0]
+    }
+
+    fn keep(&mut self, old: &Self, memory: f64, steps: f64) {
+        blend(&mut self.rate, memory, |k| mean(&old.rate, steps + k));
     }
 }
 
@@ -205,7 +214,8 @@ mod tests {
             queue: vec![100.0, 1e-4, 7e6],
             potential: vec![4.0, 5.0, 6.0],
         };
-        let read = Downstream::decode(&down.encode()).unwrap();
+        let (number, read) = Downstream::decode(&down.encode(200)).unwrap();
+        assert_eq!(number, 200);
         assert_eq!(read.lead, down.lead);
         let all = |it: &Downstream| [&it.rate[..], &it.queue, &it.potential].concat();
         for (read, said) in all(&read).iter().zip(all(&down)) {
@@ -214,7 +224,7 @@ mod tests {
         let up = Upstream {
             rate: vec![2.0, 0.5],
         };
-        assert_eq!(Upstream::decode(&up.encode()), Ok(up));
+        assert_eq!(Upstream::decode(&up.encode(7)), Ok((7, up)));
     }
 
     #[test]
@@ -224,16 +234,16 @@ mod tests {
             queue: vec![2.0; 3],
             ..Downstream::default()
         };
-        let good = good.encode();
+        let good = good.encode(0);
         assert!(Downstream::decode(&good).is_ok());
         for len in 0..good.len() {
             assert!(Downstream::decode(&good[..len]).is_err(), "{len}");
         }
         assert!(Downstream::decode(&[&good[..], &[0]].concat()).is_err());
         // Not a number, negative, too many steps.
-        assert!(Upstream::decode(&[1, 0x7f, 0xc0]).is_err());
-        assert!(Upstream::decode(&[1, 0xbf, 0x80]).is_err());
-        assert!(Upstream::decode(&[[33].as_slice(), &[0; 66]].concat()).is_err());
+        assert!(Upstream::decode(&[0, 1, 0x7f, 0xc0]).is_err());
+        assert!(Upstream::decode(&[0, 1, 0xbf, 0x80]).is_err());
+        assert!(Upstream::decode(&[[0, 33].as_slice(), &[0; 66]].concat()).is_err());
         assert!(Upstream::decode(&[]).is_err());
     }
 
