@@ -35,10 +35,10 @@ pub struct Config {
     /// successors' plans are read from step 2 on this must be 2: with less circuits can stall,
     /// with more they stop.
     pub pin: usize,
-    /// The part of a fair share (the capacity over the busy circuits) that each circuit without a
-    /// pinned rate keeps of every step, 0 to 1. Coded form only. Where pins leave less, it comes on
-    /// top of the capacity: a source that announces what it does not send cannot stop the others.
-    /// The paper and the code keep nothing.
+    /// The part of a fair share (the capacity over the busy circuits), 0 to 1, that the circuits
+    /// keep of a step whose rates are not pinned in it; they share it. Coded form only. Where pins
+    /// leave less, it comes on top of the capacity: a source that announces what it does not send
+    /// cannot stop the others. The paper and the code keep nothing.
     pub reserve: f64,
     /// Longest queue of a circuit, in cells; the paper's s^max. Soft: exceeded only where it must
     /// be, at a price above that of any rate. Below two steps of the capacity a circuit that is

@@ -26,7 +26,7 @@ fn compare(base: &Config, seed: u64, cases: u64, largest: u64) -> Worst {
     for case in 0..cases {
         let mut stream = Streams::new(seed).stream("instance", case);
         let n = stream.integer(1, largest) as usize;
-        let config = Config {
+        let mut config = Config {
             r_max: if stream.bernoulli(0.5) { 1.0 } else { 2.0 },
             pin: stream.integer(0, 2) as usize,
             queue_limit: [0.0, 5.0, 30.0, 100.0][stream.integer(0, 3) as usize],
@@ -34,7 +34,14 @@ fn compare(base: &Config, seed: u64, cases: u64, largest: u64) -> Worst {
             max_iterations: 200,
             ..base.clone()
         };
-        let instance = instance::draw(&mut stream, &config, n);
+        let mut instance = instance::draw(&mut stream, &config, n);
+        if base.reserve > 0.0 {
+            // As in the transport: circuits are pinned for steps of their own.
+            config.pin = 8;
+            for (number, circuit) in instance.circuits.iter_mut().enumerate() {
+                circuit.pinned = number % 9;
+            }
+        }
         worst.take(&config, &instance, case);
     }
     println!(

@@ -16,6 +16,7 @@ fn draw(form: Form, case: u64) -> (Config, Instance) {
         discount: 0.2 + 0.8 * stream.unit(),
         pin: stream.integer(0, 2) as usize,
         queue_limit: [1.0, 20.0, 100.0][stream.integer(0, 2) as usize],
+        reserve: [0.0, 0.5, 1.0][case as usize % 3],
         ..Config::new(form)
     };
     let n = stream.integer(1, 20) as usize;
@@ -29,10 +30,16 @@ fn check_feasible(config: &Config, instance: &Instance, solver: &Solver, case: u
     for k in 0..config.horizon {
         let sum = |rate: &dyn Fn(usize) -> f64| (0..instance.circuits.len()).map(rate).sum::<f64>();
         let plan = |circuit: usize| solver.plan(circuit);
-        assert!(
-            sum(&|circuit| plan(circuit).r_in(k)) <= instance.capacity_in + slack,
-            "{case}"
-        );
+        let pinned = |circuit: &Circuit| circuit.is_pinned(k, config);
+        let all = instance.circuits.len() as f64;
+        let free = instance.circuits.iter().filter(|it| !pinned(it)).count() as f64;
+        // What is kept comes on top of the capacity where pins leave less.
+        let kept = match config.form {
+            Form::Coded if free < all => config.reserve * instance.capacity_in,
+            _ => 0.0,
+        };
+        let most = instance.capacity_in + kept + slack;
+        assert!(sum(&|circuit| plan(circuit).r_in(k)) <= most, "{case}");
         assert!(
             sum(&|circuit| plan(circuit).r_out(k)) <= instance.capacity_out + slack,
             "{case}"
@@ -60,7 +67,7 @@ fn check_circuit(config: &Config, circuit: &Circuit, solver: &Solver, index: usi
         if config.form == Form::Printed {
             assert!(arrived <= possible + slack);
         }
-        if k < config.pin && !circuit.edge {
+        if circuit.is_pinned(k, config) {
             assert!(r_in <= circuit.source_rate[k] + slack);
         }
         queue += r_in - r_out;
@@ -180,6 +187,7 @@ fn idle_circuits_get_nothing_and_change_nothing() {
         source_potential: nothing,
         sink_rate: vec![50.0; config.horizon],
         edge: false,
+        pinned: config.pin,
     };
     instance.circuits.insert(0, idle);
     solver.solve(&instance.problem(&config), Budget::default());
@@ -223,6 +231,7 @@ fn bad_numbers_neither_panic_nor_come_out() {
                     source_potential: several(&mut stream),
                     sink_rate: several(&mut stream),
                     edge: stream.bernoulli(0.5),
+                    pinned: 2,
                 })
                 .collect();
             let capacity_in = several(&mut stream).first().copied().unwrap_or(20.0);

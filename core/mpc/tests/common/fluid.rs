@@ -24,7 +24,7 @@ pub struct Scheme {
 }
 
 /// Cells per step that a relay announces which lies.
-const LIE: f64 = 1e3;
+const LIE: f64 = 1e4;
 
 impl Scheme {
     /// Relays that tell the truth, all pins decided, no loss.

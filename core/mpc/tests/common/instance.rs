@@ -12,6 +12,8 @@ pub struct Circuit {
     pub source_potential: Vec<f64>,
     pub sink_rate: Vec<f64>,
     pub edge: bool,
+    /// For how many steps incoming rates are pinned, up to the configuration's.
+    pub pinned: usize,
 }
 
 impl Circuit {
@@ -19,6 +21,11 @@ impl Circuit {
     pub fn is_busy(&self, horizon: usize) -> bool {
         let announced: f64 = self.source_rate[..horizon].iter().sum();
         self.queue > 0.0 || announced + self.source_queue[horizon - 1] > 0.0
+    }
+
+    /// Whether the incoming rate of a step is pinned.
+    pub fn is_pinned(&self, k: usize, config: &Config) -> bool {
+        !self.edge && k < self.pinned.min(config.pin)
     }
 }
 
@@ -41,14 +48,15 @@ impl Instance {
     pub fn fill(&self, problem: &mut Problem) {
         problem.clear(self.capacity_in, self.capacity_out);
         for circuit in &self.circuits {
-            problem.push(&CircuitData {
+            let data = CircuitData {
                 queue: circuit.queue,
                 source_queue: &circuit.source_queue,
                 source_rate: &circuit.source_rate,
                 source_potential: &circuit.source_potential,
                 sink_rate: &circuit.sink_rate,
                 edge: circuit.edge,
-            });
+            };
+            problem.push_pinned(&data, circuit.pinned);
         }
     }
 
@@ -111,6 +119,7 @@ fn draw_circuit(stream: &mut Stream, config: &Config, mean: f64, load: f64) -> C
         source_potential: Vec::new(),
         sink_rate: Vec::new(),
         edge: stream.bernoulli(0.3),
+        pinned: config.pin,
     };
     let steady = stream.bernoulli(0.3);
     let shift = if stream.bernoulli(0.3) { 2 } else { 0 };
@@ -165,6 +174,7 @@ pub fn draw_busy(stream: &mut Stream, config: &Config, n: usize) -> Instance {
             source_rate,
             sink_rate: steady(0.5, 2.0, stream),
             edge: stream.bernoulli(0.2),
+            pinned: config.pin,
         }
     });
     let circuits = circuits.collect();

@@ -125,10 +125,10 @@ fn filled_pins(config: &Config, instance: &Instance) -> Vec<f64> {
             .circuits
             .iter()
             .map(|circuit| {
-                if circuit.edge {
-                    0.0
-                } else {
+                if circuit.is_pinned(k, config) {
                     circuit.source_rate[k]
+                } else {
+                    0.0
                 }
             })
             .collect();
@@ -190,7 +190,10 @@ impl Model<'_> {
         }
         let busy = |circuit: &&Circuit| circuit.is_busy(config.horizon);
         let circuits: Vec<_> = self.instance.circuits.iter().filter(busy).collect();
-        let free = circuits.iter().filter(|circuit| circuit.edge).count();
+        let free = circuits
+            .iter()
+            .filter(|circuit| !circuit.is_pinned(k, config))
+            .count();
         let kept = config.reserve * capacity * free as f64 / circuits.len().max(1) as f64;
         let pinned: f64 = self.pins.iter().skip(k).step_by(config.pin).sum();
         capacity.max(pinned + kept)
@@ -248,12 +251,12 @@ impl Model<'_> {
                 possible += circuit.source_potential[k] / self.unit;
                 let terms: Vec<_> = (0..=k).map(|l| (self.column(index, l, IN), 1.0)).collect();
                 at_most.push(&terms, possible);
-                if k < self.config.pin && !circuit.edge {
+                if circuit.is_pinned(k, self.config) {
                     at_most.push(&[(at(IN), 1.0)], rate);
                 }
             } else {
                 equal.push(&[(at(VIRTUAL), 1.0), (at(OUT), -1.0)], 0.0);
-                if k < self.config.pin && !circuit.edge {
+                if circuit.is_pinned(k, self.config) {
                     equal.push(
                         &[(at(IN), 1.0)],
                         self.pins[index * self.config.pin + k] / self.unit,

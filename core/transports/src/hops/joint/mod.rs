@@ -181,8 +181,9 @@ impl HopControl for Joint {
     }
 
     fn reconfigure(&mut self, config: &JointConfig) {
-        if (config.weight, config.hints) != (self.config.weight, self.config.hints) {
-            self.competition = competition(config, self.access);
+        match &mut self.competition {
+            Some(known) if config.weight > 0.0 => known.weigh(config.weight),
+            known => *known = competition(config, self.access),
         }
         self.config = *config;
         self.rule = config.rule();

@@ -30,9 +30,9 @@ pub(crate) struct RatesOptions {
     /// by default 8, or as many as the horizon allows.
     #[schemars(range(min = 0, max = 31))]
     pin: Option<u32>,
-    /// The part of a fair share of every step that a circuit keeps whose cells are not announced for
-    /// it, whatever neighbours announce for others. Coded form only; with 0 a neighbour that
-    /// announces and does not send stops all other circuits.
+    /// The part of a fair share of each step that circuits keep together whose rates are not pinned
+    /// in it: whose predecessors do not say that they are decided. With 0 a neighbour that announces
+    /// and does not send stops them. The printed form does without.
     #[schemars(range(min = 0.0, max = 1.0))]
     reserve: f64,
     /// Longest queue of a circuit that plans aim at, in cells: the paper's s^max.

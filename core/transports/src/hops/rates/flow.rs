@@ -521,8 +521,32 @@ mod tests {
             assert_eq!(hear(number, 9.0, 11), 7.0, "{number}");
         }
         assert_eq!(hear(2, 8.0, 20), 8.0);
+        // Half of all numbers are ahead of one, the other half behind it.
+        assert_eq!(hear(129, 4.0, 24), 4.0);
+        assert_eq!(hear(1, 9.0, 25), 4.0);
         // After a long silence whatever comes is news.
         assert_eq!(hear(2, 3.0, 60), 3.0);
+    }
+
+    #[test]
+    fn a_late_plan_does_not_wake_a_flow_that_rests() {
+        let (config, mut flow) = (config(), RatesFlow::default());
+        let idle = Downstream {
+            rate: vec![0.0],
+            queue: vec![0.0],
+            ..Downstream::default()
+        };
+        let busy = Downstream {
+            rate: vec![20.0; HORIZON],
+            queue: vec![5.0; HORIZON],
+            ..Downstream::default()
+        };
+        for (number, said) in [(1, &busy), (3, &idle), (2, &busy)] {
+            let at = Instant::ZERO + config.step * u64::from(number);
+            let body = (Neighbour::Predecessor, said.encode(number));
+            flow.hear(&config, at, (body.0, &body.1)).unwrap();
+        }
+        assert!(flow.predecessor.unwrap().said.is_idle());
     }
 
     #[test]

@@ -75,6 +75,11 @@ impl Competition {
         })
     }
 
+    /// The circuits count as so many connections from now on, each with the window that one had.
+    pub(super) const fn weigh(&mut self, weight: f64) {
+        self.weight = weight;
+    }
+
     /// A flow is over.
     pub(super) fn close(&mut self, flow: usize) {
         self.arrivals.close(flow);
@@ -242,6 +247,15 @@ mod tests {
     fn a_larger_weight_has_a_larger_window_with_the_same_losses() {
         let [half, one, two] = [0.5, 1.0, 2.0].map(|weight| after_losses(weight, 2000, 2).cells());
         assert!(half < one && one < two, "{half}, {one}, {two}");
+    }
+
+    #[test]
+    fn a_new_weight_keeps_what_was_learned() {
+        let mut node = after_losses(1.0, 2000, 2);
+        let before = node.grant(at(30_000)).unwrap();
+        node.weigh(3.0);
+        let after = node.grant(at(30_000)).unwrap();
+        assert!((after - 3.0 * before).abs() < 1e-9, "{before}, {after}");
     }
 
     #[test]
