@@ -86,6 +86,17 @@ def presets(scenario):
     return sorted({choice.get("preset", label) for label, choice in transports.items()})
 
 
+def ran(scenario, kept):
+    """The presets that results tell of: those of a scenario, and those that cases name by themselves.
+
+    >>> ran('[transports.fast]\\npreset = "backtap"', "transport\\nfast\\nfast vs n23")
+    ['backtap', 'n23']
+    """
+    labels = {label for value in csv.DictReader(kept.splitlines()) for label in value["transport"].split(" vs ")}
+    own = tomllib.loads(scenario).get("transports", {})
+    return sorted({*presets(scenario), *(labels - own.keys())})
+
+
 def command(name, words):
     """The command that made results, without where they went and how many threads made them.
 
@@ -126,14 +137,19 @@ def of_program(manifest, kept):
         "runs": len(runs),
         "seconds": round(sum(run["wall_seconds"] for run in runs), 1),
         **({"results": short("".join(run["results"] for run in runs))} if runs else {}),
-        "golden": golden(presets(manifest["scenario_toml"]), name) if runs else of_curves(kept, name),
+        "golden": existing(golden(ran(manifest["scenario_toml"], kept), name)) if runs else of_curves(kept, name),
     }
 
 
 def of_curves(kept, name):
     """The golden hashes of presets that an experiment without runs of a scenario has curves of."""
     transports = {value["transport"] for value in csv.DictReader(kept.splitlines())}
-    return {preset: hashes for preset, hashes in sorted(golden(transports, name).items()) if hashes}
+    return existing(golden(transports, name))
+
+
+def existing(hashes):
+    """The golden hashes of those that have some."""
+    return {preset: value for preset, value in sorted(hashes.items()) if value}
 
 
 def of_python(marker, given):
@@ -324,7 +340,7 @@ def overview():
         seconds += record.get("seconds", 0)
         rows.append([f"`{name}`", str(networks), *counts, f"commit {record['commit']}"])
     rows.append(["all", "", *map(str, totals), ""])
-    header = ["experiment", "runs of a value, at most"]
+    header = ["experiment", "runs, images or pairs of a value, at most"]
     header += [f"values {verdict}" for verdict in VERDICTS] + [f"claims {verdict}" for verdict in VERDICTS]
     said = f"Their runs took {seconds / 3600:.1f} hours one after the other, without those of experiments in Python."
     return table([*header, "made by"], rows) + "\n\n" + said
